@@ -1,0 +1,1 @@
+"""sm keeps coding agents in tmux alive and on task."""

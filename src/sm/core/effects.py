@@ -1,0 +1,104 @@
+"""Everything the core can ask the world to do. Imperative; a closed union.
+
+An effect is stored with the event that asked for it and removed with the event that tells its
+outcome. After a crash the stored ones run again, so each says whether it may simply be repeated
+or must look first.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sm.core.ids import MessageId, PromptId, SessionId
+from sm.core.message import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchAgent:
+    """Look first: a pane tagged with this session may already be there."""
+
+    repeatable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillAgent:
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTmux:
+    repeatable: ClassVar[bool] = True
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckPane:
+    """Ask tmux and the process table whether the agent is still there."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookAtScreen:
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasteText:
+    """Look first: tmux keeps the mark of the last paste, so a second one is recognised."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    message: MessageId
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressEnter:
+    """Look first: only when the box still holds the text this Enter is for."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    message: MessageId
+    again: bool = False
+    """An Enter was pressed before and the text still stands: press one more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeekMessage:
+    """Look for a typed message in the agent's own record and in its box."""
+
+    repeatable: ClassVar[bool] = True
+    mark: str
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptTurn:
+    """Look first: an Escape at an idle prompt does something else."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    prompt: PromptId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueNotice:
+    """Committed together with the receiver's event: it can neither be lost nor doubled."""
+
+    repeatable: ClassVar[bool] = True
+    to: SessionId
+    message: Message
+
+
+Effect = (
+    LaunchAgent
+    | KillAgent
+    | RenameTmux
+    | CheckPane
+    | LookAtScreen
+    | PasteText
+    | PressEnter
+    | SeekMessage
+    | InterruptTurn
+    | QueueNotice
+)

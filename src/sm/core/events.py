@@ -1,0 +1,322 @@
+"""Everything that can happen to a session. Past tense; a closed union.
+
+Each event is committed together with the state it led to. The log of events is the audit trail,
+the timeline and the answer to ``sm explain``.
+"""
+
+from dataclasses import dataclass
+
+from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.message import Message
+from sm.core.terminal import Obstacle, Pane, Place, Screen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """Who reported it: the agent's own hook, stamped by the stub that carried it."""
+
+    id: HookId
+    name: str
+    at: float
+    """The producer's clock: hooks may arrive late and out of order."""
+    context: ContextId | None
+    prompt: PromptId | None = None
+
+
+# --- life of the session -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequested:
+    id: SessionId
+    name: str
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: str
+    parent: SessionId | None
+    proves: bool
+    """Whether this kind of agent reports what it accepted."""
+    context: ContextId | None
+    """The context id given to the agent at launch, where it takes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStarted:
+    pane: Pane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFailed:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentExited:
+    """The agent's process is over; the pane may still show its last words."""
+
+    status: int | None
+    signal: int | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneSeen:
+    """tmux still has the pane and the process in it lives."""
+
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalLost:
+    """tmux does not answer. Not a death: the agent may be well."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillRequested:
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentKilled:
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TmuxRenamed:
+    pane: Pane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonStarted:
+    """A new daemon took over; what it knew may be old."""
+
+    version: str
+
+
+# --- what the agent reports ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextStarted:
+    hook: Hook
+    source: str
+    """startup, resume, clear or compact."""
+    transcript: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextEnded:
+    hook: Hook
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptAccepted:
+    hook: Hook
+    message: MessageId | None
+    """The message the prompt carries, if it is one of ours."""
+    opening: str
+    """The prompt's first words, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted:
+    hook: Hook
+    tool: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded:
+    hook: Hook
+    tool: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialogOpened:
+    hook: Hook
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    hook: Hook
+    last_words: str
+    background_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFailed:
+    hook: Hook
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextCompacted:
+    hook: Hook
+    trigger: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookNoticed:
+    """A hook that changes nothing we act on; kept for the timeline."""
+
+    hook: Hook
+
+
+# --- what we see on the screen -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenSeen:
+    screen: Screen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookFailed:
+    obstacle: Obstacle
+
+
+# --- messages ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageQueued:
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCancelled:
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPasted:
+    mark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnterPressed:
+    mark: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypingRefused:
+    mark: str
+    obstacle: Obstacle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSought:
+    mark: str
+    place: Place
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInterrupted:
+    """Escape was pressed for an urgent message; the screen will tell when it took effect."""
+
+    mark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeQueued:
+    """A stop notice was put into its receiver's queue in this same transaction."""
+
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeDropped:
+    reason: str
+
+
+# --- reminders and time --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReminderSet:
+    id: ReminderId
+    text: str
+    due: float
+    every: float | None
+    sender_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReminderCancelled:
+    id: ReminderId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimerFired:
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFailed:
+    """An effect ended in an error nobody foresaw. The session goes on; the daemon's log has more."""
+
+    effect: str
+    error: str
+
+
+Event = (
+    SessionRequested
+    | AgentStarted
+    | LaunchFailed
+    | AgentExited
+    | PaneSeen
+    | TerminalLost
+    | KillRequested
+    | AgentKilled
+    | Renamed
+    | TmuxRenamed
+    | DaemonStarted
+    | ContextStarted
+    | ContextEnded
+    | PromptAccepted
+    | ToolStarted
+    | ToolEnded
+    | DialogOpened
+    | TurnEnded
+    | TurnFailed
+    | ContextCompacted
+    | HookNoticed
+    | ScreenSeen
+    | LookFailed
+    | MessageQueued
+    | MessageCancelled
+    | TextPasted
+    | EnterPressed
+    | TypingRefused
+    | MessageSought
+    | TurnInterrupted
+    | NoticeQueued
+    | NoticeDropped
+    | ReminderSet
+    | ReminderCancelled
+    | TimerFired
+    | EffectFailed
+)
+HookEvent = (
+    ContextStarted
+    | ContextEnded
+    | PromptAccepted
+    | ToolStarted
+    | ToolEnded
+    | DialogOpened
+    | TurnEnded
+    | TurnFailed
+    | ContextCompacted
+    | HookNoticed
+)

@@ -1,0 +1,24 @@
+"""Names for things, each a type of its own so that they cannot be mixed up."""
+
+from typing import NewType
+
+SessionId = NewType("SessionId", str)
+"""Eight hex digits; outlives every process, pane and context of the session."""
+
+MessageId = NewType("MessageId", str)
+"""Twelve hex digits, chosen by whoever sends, so that a repeated send is recognised."""
+
+ReminderId = NewType("ReminderId", str)
+"""Eight hex digits."""
+
+ContextId = NewType("ContextId", str)
+"""The agent's own name for one context window (Claude: its session UUID)."""
+
+PromptId = NewType("PromptId", str)
+"""The agent's own name for one turn; joins its hooks."""
+
+PaneId = NewType("PaneId", str)
+"""tmux's ``%N``: never reused while the server lives."""
+
+HookId = NewType("HookId", str)
+"""Given to a hook call by the stub that carried it; the same call twice has the same id."""

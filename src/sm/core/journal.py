@@ -1,0 +1,42 @@
+"""What is committed for one event: the unit the store keeps whole or not at all."""
+
+from dataclasses import dataclass
+
+from sm.core.effects import Effect
+from sm.core.events import Event
+from sm.core.ids import HookId, SessionId
+from sm.core.message import Message
+from sm.core.state import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingEffect:
+    id: int
+    session: SessionId
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One event and everything it led to."""
+
+    session: Session
+    """The state after the event, open messages included."""
+    event: Event
+    at: float
+    hook: HookId | None
+    messages: tuple[Message, ...]
+    """Those the event changed, closed ones included."""
+    asked: tuple[PendingEffect, ...]
+    finished: int | None
+    """The effect whose outcome this event is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """An event as read back from the log."""
+
+    seq: int
+    session: SessionId
+    at: float
+    event: Event

@@ -1,0 +1,192 @@
+"""A session as a value: the facts we hold, and the state we claim from them."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from sm.core.ids import ContextId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.message import Message, Route
+from sm.core.terminal import Pane
+
+
+class State(StrEnum):
+    STARTING = "starting"
+    """Launched; the agent has not yet reported or shown its prompt."""
+    IDLE = "idle"
+    """Ready for a prompt."""
+    WORKING = "working"
+    """A turn is running."""
+    WAITING = "waiting"
+    """A person must answer a dialog."""
+    ROTATING = "rotating"
+    """Passing from one context to the next."""
+    CRASHED = "crashed"
+    """The agent's process ended unasked."""
+    RECOVERING = "recovering"
+    """Being brought back."""
+    ENDED = "ended"
+    """Over, on purpose."""
+    UNKNOWN = "unknown"
+    """No evidence allows a claim. Never taken for idle."""
+
+
+class Source(StrEnum):
+    """Where evidence comes from, best first."""
+
+    HOOK = "hook"
+    SCREEN = "screen"
+    PROCESS = "process"
+    TMUX = "tmux"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One piece of evidence, with its age."""
+
+    source: Source
+    says: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One model context window in the session's life."""
+
+    number: int = 1
+    id: ContextId | None = None
+    transcript: str | None = None
+    compactions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """From an accepted prompt to its end."""
+
+    prompt: PromptId | None
+    started_at: float
+    tool: str | None = None
+
+
+class Step(StrEnum):
+    """How far typing one message has come."""
+
+    PASTING = "pasting"
+    ENTERING = "entering"
+    ENTERED = "entered"
+    INTERRUPTING = "interrupting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try at giving one message to the agent. A session has at most one."""
+
+    message: MessageId
+    number: int
+    route: Route
+    step: Step
+    since: float
+    enters: int = 0
+    misses: int = 0
+
+    @property
+    def mark(self) -> str:
+        """What tmux keeps beside the pane so that a repeat is recognised."""
+        return f"{self.message}.{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    key: str
+    due: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder:
+    id: ReminderId
+    text: str
+    due: float
+    every: float | None
+    sender_name: str
+    fired: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    status: int | None
+    signal: int | None
+    intended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    id: SessionId
+    name: str
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: str
+    parent: SessionId | None
+    created_at: float
+    proves: bool
+
+    state: State
+    state_since: float
+    verdict: Sighting
+    """The evidence the state rests on."""
+    sightings: tuple[Sighting, ...] = ()
+    """The newest from each source."""
+
+    pane: Pane | None = None
+    context: Context = Context()
+    turn: Turn | None = None
+    turn_ended_at: float = 0.0
+    """The producer's clock at the last turn's end: older hooks are late, not news."""
+    ended_prompts: tuple[PromptId, ...] = ()
+    dialog: str | None = None
+    ready: bool = False
+    """The agent has shown that it can take a prompt."""
+    lost: bool = False
+    """tmux did not answer when last asked."""
+    kill_requested: bool = False
+    exit: Exit | None = None
+    last_words: str = ""
+
+    messages: tuple[Message, ...] = ()
+    """The open ones by number, and those the last event closed."""
+    next_number: int = 1
+    attempt: Attempt | None = None
+    timers: tuple[Timer, ...] = ()
+    reminders: tuple[Reminder, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        return self.exit is None and self.pane is not None
+
+    def message(self, message_id: MessageId) -> Message | None:
+        return next((m for m in self.messages if m.id == message_id), None)
+
+    def with_message(self, message: Message) -> "Session":
+        """The session with one message added or replaced."""
+        others = tuple(m for m in self.messages if m.id != message.id)
+        together = sorted((*others, message), key=lambda m: m.number)
+        return replace(self, messages=tuple(together))
+
+    def pruned(self) -> "Session":
+        """The session without the messages that were closed by its last event."""
+        if all(m.is_open for m in self.messages):
+            return self
+        return replace(self, messages=tuple(m for m in self.messages if m.is_open))
+
+    def timer(self, key: str) -> Timer | None:
+        return next((t for t in self.timers if t.key == key), None)
+
+    def with_timer(self, key: str, due: float | None) -> "Session":
+        """The session with a timer set, moved or (due None) taken away."""
+        others = tuple(t for t in self.timers if t.key != key)
+        if due is None:
+            return self if len(others) == len(self.timers) else replace(self, timers=others)
+        return replace(self, timers=(*others, Timer(key=key, due=due)))
+
+    def seen(self, sighting: Sighting) -> "Session":
+        """The session with one more piece of evidence; the newest of each source is kept."""
+        kept = tuple(s for s in self.sightings if s.source != sighting.source)
+        return replace(self, sightings=(*kept, sighting))

@@ -1,0 +1,108 @@
+"""What a terminal shows, as values: panes, views of them, and what a dialect reads there."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sm.core.ids import PaneId, SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pane:
+    """Where an agent runs: pinned once by tmux's own id, never looked up by name again."""
+
+    socket: str
+    """Absolute path of the tmux server's socket."""
+    session: str
+    """The tmux session's name, for people."""
+    id: PaneId
+    pid: int
+    started: int
+    """The process's start time in clock ticks: a reused pid is another process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneStatus:
+    """One pane as tmux lists it."""
+
+    id: PaneId
+    sm_session: SessionId
+    tmux_session: str
+    pid: int
+    dead: bool
+    exit_status: int | None
+    exit_signal: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One look at one pane."""
+
+    lines: tuple[str, ...]
+    cursor_x: int
+    cursor_y: int
+    title: str
+    in_mode: bool
+    """Copy mode or another tmux mode covers the agent."""
+    width: int
+    height: int
+    dead: bool
+    exit_status: int | None
+    exit_signal: int | None
+    pasted: str
+    """The mark of the last paste into this pane, kept by tmux itself."""
+    entered: str
+    """The mark of the last Enter pressed for a paste."""
+    interrupted: str = ""
+    """The mark of the last Escape pressed for an urgent message."""
+
+
+class Sign(StrEnum):
+    """What a screen is, as far as a dialect can tell."""
+
+    PROMPT = "prompt"
+    """The agent's prompt box, ready for text."""
+    BUSY = "busy"
+    """A turn is running."""
+    DIALOG = "dialog"
+    """A question only a person should answer."""
+    UNKNOWN = "unknown"
+    """No rule matched. Never taken for idle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """A view as its dialect reads it."""
+
+    sign: Sign
+    draft: str = ""
+    """What stands in the prompt box."""
+    detail: str = ""
+    """The words on the screen the verdict rests on."""
+    has_box: bool = False
+    """A prompt box is drawn (a busy agent may show one too)."""
+
+
+class Obstacle(StrEnum):
+    """Why nothing was typed."""
+
+    DIALOG = "a dialog is open: a person must answer it first"
+    DRAFT = "somebody's unfinished text is in the prompt box"
+    COPY_MODE = "the pane is in copy mode and did not leave it"
+    NOT_FOREGROUND = "another program has the terminal"
+    AGENT_GONE = "the agent's process has ended"
+    PANE_GONE = "the pane is gone"
+    UNREACHABLE = "tmux cannot be reached"
+    STOPPED = "the agent's process is stopped"
+    BUSY = "the agent is working"
+    NO_BOX = "no prompt box is to be seen"
+    NOT_SHOWN = "the pasted text did not appear in the prompt box"
+    TURN_OVER = "the turn was already over"
+
+
+class Place(StrEnum):
+    """Where a message that was typed is found when looked for."""
+
+    TRANSCRIPT = "transcript"
+    BOX = "box"
+    NOWHERE = "nowhere"
+    CANNOT_LOOK = "cannot look"

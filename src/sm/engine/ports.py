@@ -1,0 +1,196 @@
+"""What the engine needs from the world, as protocols. Adapters fit them by shape."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sm.core.events import Event, HookEvent
+from sm.core.ids import ContextId, HookId, MessageId, PaneId, SessionId
+from sm.core.journal import Entry, PendingEffect, Recorded
+from sm.core.message import Message, MessageState
+from sm.core.state import Session
+from sm.core.terminal import Pane, PaneStatus, Screen, View
+
+
+class Store(Protocol):
+    """Durable memory. A commit that returned is on the disk; one that raised left nothing."""
+
+    async def commit(self, entries: Sequence[Entry]) -> None:
+        """Keep all of these entries, or none of them."""
+
+    async def sessions(self) -> list[Session]:
+        """Every session, with its open messages."""
+
+    async def pending(self) -> list[PendingEffect]:
+        """Effects whose outcome is not known, oldest first."""
+
+    async def message(self, message_id: MessageId) -> Message | None: ...
+
+    async def messages(
+        self,
+        *,
+        to: SessionId | None = None,
+        state: MessageState | None = None,
+        limit: int = 1000,
+    ) -> list[Message]:
+        """The newest, oldest of them first."""
+
+    async def events(
+        self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
+    ) -> list[Recorded]:
+        """In the order they were committed."""
+
+    async def last_events(self, session: SessionId, limit: int) -> list[Recorded]:
+        """The newest of one session, oldest of them first."""
+
+    async def has_hook(self, hook: HookId) -> bool: ...
+
+    async def recent_hooks(self, limit: int) -> list[HookId]: ...
+
+    async def last_effect(self) -> int:
+        """The highest effect id ever given out, or 0."""
+
+    async def prune(self, before: float) -> int:
+        """Drop events and closed messages older than this; say how many."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start one agent in one pane."""
+
+    session: SessionId
+    tmux_session: str
+    cwd: str
+    argv: tuple[str, ...]
+    """The launcher's own line: it reads the agent's real line and environment from a file."""
+    raw_log: Path
+    sizes_log: Path
+
+
+class Terminal(Protocol):
+    """tmux. "Unreachable" (raised), "gone" (None) and "empty" are three different answers."""
+
+    async def launch(self, launch: Launch) -> Pane: ...
+
+    async def find(self, session: SessionId) -> Pane | None:
+        """The pane tagged with this session, if this server has it."""
+
+    async def panes(self) -> list[PaneStatus]:
+        """Every pane tagged with our home."""
+
+    async def look(self, pane: PaneId) -> View | None: ...
+
+    async def history(self, pane: PaneId) -> list[str] | None:
+        """The whole scrollback and the screen, as plain lines."""
+
+    async def paste(self, pane: PaneId, mark: str, text: str) -> None:
+        """Paste once: a pane that already carries this mark is left as it is."""
+
+    async def press(self, pane: PaneId, key: str, *, option: str, mark: str) -> None:
+        """Press one key and leave the mark beside the pane, in one step."""
+
+    async def leave_mode(self, pane: PaneId) -> None: ...
+
+    async def rename(self, pane: PaneId, name: str) -> str:
+        """Rename the pane's tmux session; the name it really got."""
+
+    async def kill(self, session: SessionId) -> None:
+        """End the tmux session tagged with this session, if it is there."""
+
+
+class TerminalUnreachableError(Exception):
+    """tmux does not answer; nothing is known about its panes."""
+
+
+class LaunchFailedError(Exception):
+    """The agent could not be started; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLine:
+    """What to run: the agent's real command line and what it adds to the environment."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    files: Mapping[Path, bytes]
+    """Written 0600 before the launch."""
+    context: ContextId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    session: SessionId
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: Path
+    environment: Mapping[str, str]
+    folder: Path
+    """The session's own folder."""
+    hook_command: Path
+    """The script agents call for every hook."""
+
+
+class MalformedHookError(ValueError):
+    """The payload is not a hook of this agent; the message says what is wrong with it."""
+
+
+class Dialect(Protocol):
+    """All we know of one agent program."""
+
+    name: str
+    proves: bool
+    """Whether it reports what it accepted."""
+
+    def plan(self, request: LaunchRequest) -> AgentLine:
+        """Raises LaunchFailedError when the program is not there."""
+
+    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent: ...
+
+    def read_screen(self, view: View) -> Screen: ...
+
+    def box_holds(self, screen: Screen, message: MessageId) -> bool:
+        """Whether the prompt box holds this message's envelope, perhaps folded by the agent."""
+
+    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
+        """Whether the agent's own record shows the message as a prompt it took."""
+
+
+class Dialects(Protocol):
+    def named(self, agent: str) -> Dialect:
+        """The dialect for what a person wrote after --agent; any other command is generic."""
+
+
+class Processes(Protocol):
+    """The process table."""
+
+    def started(self, pid: int) -> int | None:
+        """Start time of a living process; None if there is none (a zombie is none)."""
+
+    def is_foreground(self, pid: int) -> bool:
+        """Whether the process's group owns its terminal."""
+
+    def is_stopped(self, pid: int) -> bool: ...
+
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+
+
+__all__ = [
+    "AgentLine",
+    "Clock",
+    "Dialect",
+    "Dialects",
+    "Event",
+    "Launch",
+    "LaunchFailedError",
+    "LaunchRequest",
+    "MalformedHookError",
+    "Processes",
+    "Store",
+    "Terminal",
+    "TerminalUnreachableError",
+]
