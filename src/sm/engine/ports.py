@@ -1,13 +1,13 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import Event, HookEvent
-from sm.core.ids import ContextId, HookId, MessageId, PaneId, SessionId
+from sm.core.events import HookEvent
+from sm.core.ids import HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
+from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState
 from sm.core.state import Session
 from sm.core.terminal import Pane, PaneStatus, Screen, View
@@ -57,23 +57,10 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """How to start one agent in one pane."""
-
-    session: SessionId
-    tmux_session: str
-    cwd: str
-    argv: tuple[str, ...]
-    """The launcher's own line: it reads the agent's real line and environment from a file."""
-    raw_log: Path
-    sizes_log: Path
-
-
 class Terminal(Protocol):
     """tmux. "Unreachable" (raised), "gone" (None) and "empty" are three different answers."""
 
-    async def launch(self, launch: Launch) -> Pane: ...
+    async def launch(self, launch: PaneLaunch) -> Pane: ...
 
     async def find(self, session: SessionId) -> Pane | None:
         """The pane tagged with this session, if this server has it."""
@@ -99,42 +86,6 @@ class Terminal(Protocol):
 
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
-
-
-class TerminalUnreachableError(Exception):
-    """tmux does not answer; nothing is known about its panes."""
-
-
-class LaunchFailedError(Exception):
-    """The agent could not be started; the message says why and what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentLine:
-    """What to run: the agent's real command line and what it adds to the environment."""
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str]
-    files: Mapping[Path, bytes]
-    """Written 0600 before the launch."""
-    context: ContextId | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchRequest:
-    session: SessionId
-    agent: str
-    arguments: tuple[str, ...]
-    cwd: Path
-    environment: Mapping[str, str]
-    folder: Path
-    """The session's own folder."""
-    hook_command: Path
-    """The script agents call for every hook."""
-
-
-class MalformedHookError(ValueError):
-    """The payload is not a hook of this agent; the message says what is wrong with it."""
 
 
 class Dialect(Protocol):
@@ -177,20 +128,3 @@ class Processes(Protocol):
 
 class Clock(Protocol):
     def now(self) -> float: ...
-
-
-__all__ = [
-    "AgentLine",
-    "Clock",
-    "Dialect",
-    "Dialects",
-    "Event",
-    "Launch",
-    "LaunchFailedError",
-    "LaunchRequest",
-    "MalformedHookError",
-    "Processes",
-    "Store",
-    "Terminal",
-    "TerminalUnreachableError",
-]
