@@ -1,1 +1,1 @@
-""""""
+"""The JSON contract and its client."""

@@ -38,18 +38,12 @@ class CheckPane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookAtScreen:
-    repeatable: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PasteText:
     """Look first: tmux keeps the mark of the last paste, so a second one is recognised."""
 
     repeatable: ClassVar[bool] = False
     mark: str
     message: MessageId
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +53,13 @@ class PressEnter:
     repeatable: ClassVar[bool] = False
     mark: str
     message: MessageId
-    again: bool = False
-    """An Enter was pressed before and the text still stands: press one more."""
+    number: int
+    """1, or higher for one more Enter after an earlier one was swallowed."""
+
+    @property
+    def press(self) -> str:
+        """The mark tmux keeps for this very Enter."""
+        return f"{self.mark}.{self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +94,6 @@ Effect = (
     | KillAgent
     | RenameTmux
     | CheckPane
-    | LookAtScreen
     | PasteText
     | PressEnter
     | SeekMessage

@@ -179,11 +179,6 @@ class ScreenSeen:
     screen: Screen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookFailed:
-    obstacle: Obstacle
-
-
 # --- messages ------------------------------------------------------------------------------
 
 
@@ -264,7 +259,7 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectFailed:
-    """An effect ended in an error nobody foresaw. The session goes on; the daemon's log has more."""
+    """An effect ended in an error nobody foresaw; the session goes on, the log has more."""
 
     effect: str
     error: str
@@ -293,7 +288,6 @@ Event = (
     | ContextCompacted
     | HookNoticed
     | ScreenSeen
-    | LookFailed
     | MessageQueued
     | MessageCancelled
     | TextPasted

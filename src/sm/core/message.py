@@ -66,13 +66,15 @@ class Message:
     held: str | None = None
     """Why it waits, in words for a person."""
     attempts: int = 0
+    unproved: bool = False
+    """Offered to an agent that reports nothing: its trail ends there."""
     prompt: PromptId | None = None
     receipts: tuple[Receipt, ...] = ()
 
     @property
     def is_open(self) -> bool:
         """Whether sm still has to do something about it."""
-        return self.state in _OPEN
+        return self.state in _OPEN and not self.unproved
 
     def moved(self, state: MessageState, at: float, evidence: str) -> "Message":
         """The message in its next state, with the receipt that says why."""

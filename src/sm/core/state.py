@@ -154,6 +154,8 @@ class Session:
     """The open ones by number, and those the last event closed."""
     next_number: int = 1
     attempt: Attempt | None = None
+    refusals: int = 0
+    """How often in a row typing was refused: the pause before the next try grows with it."""
     timers: tuple[Timer, ...] = ()
     reminders: tuple[Reminder, ...] = ()
 

@@ -1,6 +1,6 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -43,6 +43,9 @@ class Store(Protocol):
 
     async def last_events(self, session: SessionId, limit: int) -> list[Recorded]:
         """The newest of one session, oldest of them first."""
+
+    async def last_seq(self) -> int:
+        """The seq of the newest event, or 0."""
 
     async def has_hook(self, hook: HookId) -> bool: ...
 
@@ -112,6 +115,9 @@ class Dialect(Protocol):
 class Dialects(Protocol):
     def named(self, agent: str) -> Dialect:
         """The dialect for what a person wrote after --agent; any other command is generic."""
+
+    def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The caller's environment without what belongs to the caller's own agent and session."""
 
 
 class Processes(Protocol):

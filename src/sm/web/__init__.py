@@ -1,1 +1,1 @@
-""""""
+"""HTTP: decodes, calls the engine, encodes. One file per resource."""

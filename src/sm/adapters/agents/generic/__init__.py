@@ -1,1 +1,1 @@
-""""""
+"""Any terminal program: it can be started, watched and typed to, but proves nothing."""

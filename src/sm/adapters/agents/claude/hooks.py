@@ -1,0 +1,147 @@
+"""Claude Code's hook payloads as events.
+
+Tolerant of fields it does not know and of fields that are missing; strict about what it reads.
+It stands in the path of every tool call of every agent, so the payload is decoded once and what
+tools read and wrote (up to megabytes) is skipped, not built.
+"""
+
+import msgspec
+
+from sm.core import envelope
+from sm.core.events import (
+    ContextCompacted,
+    ContextEnded,
+    ContextStarted,
+    DialogOpened,
+    Hook,
+    HookEvent,
+    HookNoticed,
+    PromptAccepted,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
+from sm.core.ids import ContextId, HookId, PromptId
+from sm.core.launch import MalformedHookError
+
+OPENING_LENGTH = 120
+LAST_WORDS_LENGTH = 500
+QUESTION_LENGTH = 200
+
+
+class _Payload(msgspec.Struct, gc=False):
+    """The union of the fields read from any event."""
+
+    hook_event_name: str
+    session_id: str | None = None
+    prompt_id: str | None = None
+    transcript_path: str | None = None
+    source: str | None = None
+    reason: str | None = None
+    prompt: str | None = None
+    tool_name: str | None = None
+    tool_input: msgspec.Raw = msgspec.Raw(b"")
+    message: str | None = None
+    notification_type: str | None = None
+    last_assistant_message: str | None = None
+    background_tasks: list[msgspec.Raw] | None = None
+    error: str | None = None
+    trigger: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    question: str = ""
+
+
+class _ToolInput(msgspec.Struct):
+    """What a person must know to answer: the command, the file, or the question itself."""
+
+    command: str = ""
+    file_path: str = ""
+    url: str = ""
+    questions: list[_Choice] = []
+
+
+_payloads = msgspec.json.Decoder(_Payload)
+_tool_inputs = msgspec.json.Decoder(_ToolInput)
+
+
+def decode(payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+    """The event one hook call reports. Raises MalformedHookError, and nothing else."""
+    try:
+        told = _payloads.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedHookError(f"not a Claude Code hook: {error}") from error
+    return _event(told, _reporter(told, hook, at))
+
+
+def _reporter(told: _Payload, hook: HookId, at: float) -> Hook:
+    return Hook(
+        id=hook,
+        name=told.hook_event_name,
+        at=at,
+        context=ContextId(told.session_id) if told.session_id else None,
+        prompt=PromptId(told.prompt_id) if told.prompt_id else None,
+    )
+
+
+def _event(told: _Payload, hook: Hook) -> HookEvent:
+    match told.hook_event_name:
+        case "PreToolUse":
+            return ToolStarted(hook=hook, tool=told.tool_name or "")
+        case "PostToolUse":
+            return ToolEnded(hook=hook, tool=told.tool_name or "", failed=False)
+        case "PostToolUseFailure":
+            return ToolEnded(hook=hook, tool=told.tool_name or "", failed=True)
+        case "UserPromptSubmit":
+            return _prompt_accepted(told, hook)
+        case "Stop":
+            return _turn_ended(told, hook)
+        case "StopFailure":
+            return TurnFailed(hook=hook, error=told.error or "unknown")
+        case "PermissionRequest":
+            return DialogOpened(hook=hook, question=_question(told))
+        case "Notification" if told.notification_type == "permission_prompt":
+            return DialogOpened(hook=hook, question=told.message or "a permission")
+        case "SessionStart":
+            source = told.source or "startup"
+            return ContextStarted(hook=hook, source=source, transcript=told.transcript_path)
+        case "SessionEnd":
+            return ContextEnded(hook=hook, reason=told.reason or "other")
+        case "PostCompact":
+            return ContextCompacted(hook=hook, trigger=told.trigger or "auto")
+        case _:
+            return HookNoticed(hook=hook)
+
+
+def _prompt_accepted(told: _Payload, hook: Hook) -> PromptAccepted:
+    prompt = told.prompt or ""
+    return PromptAccepted(
+        hook=hook, message=envelope.message_in(prompt), opening=prompt[:OPENING_LENGTH]
+    )
+
+
+def _turn_ended(told: _Payload, hook: Hook) -> TurnEnded:
+    return TurnEnded(
+        hook=hook,
+        last_words=(told.last_assistant_message or "")[:LAST_WORDS_LENGTH],
+        background_tasks=len(told.background_tasks or ()),
+    )
+
+
+def _question(told: _Payload) -> str:
+    """What the dialog asks, in one line: ``Bash: touch x``."""
+    tool = told.tool_name or "a tool"
+    subject = " ".join(_subject(told.tool_input).split())
+    return f"{tool}: {subject}"[:QUESTION_LENGTH] if subject else tool
+
+
+def _subject(tool_input: msgspec.Raw) -> str:
+    try:
+        asked = _tool_inputs.decode(tool_input)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Another tool's own form: its name alone is still a question.
+        return ""
+    choice = asked.questions[0].question if asked.questions else ""
+    return asked.command or asked.file_path or asked.url or choice

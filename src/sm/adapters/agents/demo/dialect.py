@@ -1,0 +1,38 @@
+"""The demo agent as sm sees it: Claude Code's dialect, with another program to start.
+
+No code path exists for it alone: its hooks, screen and transcript are read as Claude Code's.
+"""
+
+import sys
+import uuid
+from pathlib import Path
+
+from sm.adapters.agents.claude.dialect import ClaudeDialect
+from sm.adapters.agents.claude.settings import hook_settings
+from sm.core.ids import ContextId
+from sm.core.launch import AgentLine, LaunchRequest
+
+CONFIG_VARIABLE = "SM_DEMO_CONFIG"
+# By path: -m would load runpy first, a tenth of the demo's start.
+_PROGRAM = str(Path(__file__).with_name("__main__.py"))
+
+
+class DemoDialect(ClaudeDialect):
+    name = "demo"
+
+    def plan(self, request: LaunchRequest) -> AgentLine:
+        context = ContextId(str(uuid.uuid4()))
+        settings = str(Path(request.folder, "demo-settings.json"))
+        options = ("--session-id", context, "--settings", settings, "--name", request.session)
+        return AgentLine(
+            argv=(sys.executable, "-I", _PROGRAM, *options, *request.arguments),
+            environment=_config(request),
+            files={settings: hook_settings(request.hook_command)},
+            context=context,
+        )
+
+
+def _config(request: LaunchRequest) -> dict[str, str]:
+    if CONFIG_VARIABLE in request.environment:
+        return {}
+    return {CONFIG_VARIABLE: str(Path(request.folder, "demo"))}

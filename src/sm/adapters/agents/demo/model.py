@@ -1,0 +1,126 @@
+"""The "model": what it does is written in the text it gets.
+
+Lines that begin with ``%`` are directives, done in order. Text without any is answered with a
+friendly sentence. Pure: text in, steps out.
+"""
+
+from typing import NamedTuple
+
+from sm.core import envelope
+
+_QUOTED = 60
+
+
+class Say(NamedTuple):
+    text: str
+
+
+class Work(NamedTuple):
+    """Think for a while."""
+
+    seconds: float
+
+
+class Tool(NamedTuple):
+    command: str
+    ask: bool
+    """Whether a person must allow it first."""
+
+
+class Usage(NamedTuple):
+    """Report this many tokens from now on."""
+
+    tokens: int
+
+
+class Fail(NamedTuple):
+    """The API refuses: the turn ends in an error."""
+
+    error: str
+
+
+class Crash(NamedTuple):
+    how: str
+
+
+class Output(NamedTuple):
+    lines: int
+
+
+class Command(NamedTuple):
+    """Typed by the model's own hand after the turn: ``%clear``, ``%compact``, ``%exit``."""
+
+    name: str
+
+
+Step = Say | Work | Tool | Usage | Fail | Crash | Output | Command
+
+
+def steps(prompt: str) -> list[Step]:
+    """What the model does when it is given this text; it always ends with words."""
+    text = _told(prompt)
+    done = directives(text)
+    if not done:
+        return [Say(f'Got it: "{_first_line(text)}"')]
+    return done if isinstance(done[-1], Say) else [*done, Say("Done.")]
+
+
+def directives(text: str) -> list[Step]:
+    """The directives in a text, in order."""
+    found = (_directive(line) for line in _told(text).split("\n") if line.startswith("%"))
+    return [step for step in found if step is not None]
+
+
+def _told(prompt: str) -> str:
+    told = prompt.removeprefix("Stop hook feedback:\n")
+    inside = envelope.unwrap(told)
+    return told if inside is None else inside
+
+
+def _first_line(text: str) -> str:
+    line = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    return line if len(line) <= _QUOTED else line[: _QUOTED - 1] + "…"
+
+
+def _directive(line: str) -> Step | None:
+    word, _, rest = line[1:].partition(" ")
+    match word:
+        case "say":
+            return Say(rest)
+        case "work":
+            return Work(_number(rest))
+        case "tool" | "ask":
+            return Tool(rest, ask=word == "ask")
+        case "usage":
+            return Usage(int(_number(rest)))
+        case "fail":
+            return Fail(rest or "unknown")
+        case "crash":
+            return Crash(rest)
+        case "output":
+            return Output(int(_number(rest)))
+        case "clear" | "compact" | "exit":
+            return Command(f"/{word}")
+        case _:
+            return None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+class Script:
+    """What to do at each prompt that brings no directives of its own, in order."""
+
+    def __init__(self, text: str) -> None:
+        self._blocks = [block.strip("\n") for block in f"\n{text}\n".split("\n---\n")]
+        if not text.strip():
+            self._blocks = []
+
+    def steps(self, prompt: str) -> list[Step]:
+        if self._blocks and not directives(prompt):
+            return steps(self._blocks.pop(0))
+        return steps(prompt)

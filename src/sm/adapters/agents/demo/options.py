@@ -1,0 +1,36 @@
+"""The demo agent's command line: Claude Code's options, and some for tests."""
+
+import argparse
+from typing import NamedTuple
+
+
+class Options(NamedTuple):
+    session_id: str | None
+    resume: str | None
+    settings: str | None
+    name: str
+    window: int
+    script: str | None
+    delay: float
+    received: str | None
+    swallow_enter: int
+    slow_start: float
+    prompt: str | None
+
+
+def parse(arguments: list[str]) -> Options:
+    parser = argparse.ArgumentParser(
+        prog="demo", description="An agent that behaves as Claude Code does, without a model."
+    )
+    parser.add_argument("--session-id", help="the id of the new conversation")
+    parser.add_argument("--resume", help="go on with the conversation of this id")
+    parser.add_argument("--settings", help="a settings file with hooks, in Claude Code's form")
+    parser.add_argument("--name", default="Demo agent", help="shown in the terminal's title")
+    parser.add_argument("--window", type=int, default=200_000, help="context window in tokens")
+    parser.add_argument("--script", help="what to do at each prompt: blocks between --- lines")
+    parser.add_argument("--delay", type=float, default=0.05, help="seconds of thought per step")
+    parser.add_argument("--received", help="file that gets everything the model is given")
+    parser.add_argument("--swallow-enter", type=int, default=0, help="Enters to lose at first")
+    parser.add_argument("--slow-start", type=float, default=0.0, help="seconds before the prompt")
+    parser.add_argument("prompt", nargs="?", help="the first prompt")
+    return Options(**vars(parser.parse_args(arguments)))

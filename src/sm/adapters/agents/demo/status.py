@@ -1,0 +1,54 @@
+"""What the agent says of itself in ``sessions/<pid>.json``. A kill -9 leaves the file behind."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Status:
+    def __init__(self, config: Path, *, name: str, cwd: str) -> None:
+        self._path = config / "sessions" / f"{os.getpid()}.json"
+        self._told: tuple[str, str, str | None] | None = None
+        self._fixed: dict[str, Any] = {
+            "pid": os.getpid(),
+            "cwd": cwd,
+            "startedAt": _now_ms(),
+            "procStart": _process_start(),
+            "version": "demo",
+            "kind": "interactive",
+            "entrypoint": "cli",
+            "name": name,
+        }
+
+    def tell(self, session_id: str, status: str, waiting_for: str | None = None) -> None:
+        """idle, busy or waiting; written only when it changes."""
+        if (session_id, status, waiting_for) == self._told:
+            return
+        self._told = (session_id, status, waiting_for)
+        changed = {"status": status, "updatedAt": _now_ms(), "statusUpdatedAt": _now_ms()}
+        waiting = {"waitingFor": waiting_for} if waiting_for else {}
+        self._write({"sessionId": session_id, **self._fixed, **changed, **waiting})
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def _write(self, record: dict[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = self._path.with_suffix(".tmp")
+        draft.write_text(json.dumps(record), "utf-8")
+        draft.replace(self._path)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _process_start() -> str:
+    """Field 22 of the stat file, where the system has one: tells a reused pid apart."""
+    try:
+        stat = Path("/proc/self/stat").read_text("utf-8")
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]

@@ -1,0 +1,60 @@
+"""The lines at the bottom of the screen, in the forms Claude Code draws. Pure."""
+
+from typing import NamedTuple
+
+from sm.adapters.agents.demo import cells
+from sm.adapters.agents.demo.box import Box
+
+_SPINNER = "✻ Thinking…"
+_OPTIONS = ("Yes", "No, and tell Claude what to do differently (esc)")
+
+
+class Bottom(NamedTuple):
+    lines: list[str]
+    row: int
+    column: int
+
+
+def with_box(
+    box: Box, *, size: tuple[int, int], busy: bool, queued: list[str], notice: str
+) -> Bottom:
+    """The prompt box between two rules, with what waits above it and a hint below."""
+    columns, rows = size
+    above = [_SPINNER, ""] if busy else []
+    above += [f"  > {text}" for text in queued[-3:]]
+    rule = "─" * columns
+    hint = notice or ("esc to interrupt" if busy else "? for shortcuts")
+    spare = rows - len(above) - 4
+    typed, column = box.draw(columns, spare)
+    lines = [
+        *(_cut(line, columns) for line in above),
+        rule,
+        *typed,
+        rule,
+        _cut(f"  {hint}", columns),
+    ]
+    return Bottom(lines, row=len(above) + len(typed), column=min(column, columns - 1))
+
+
+def with_dialog(command: str, selected: int, *, size: tuple[int, int]) -> Bottom:
+    """A question in the place of the box: an Enter here lets the tool run."""
+    columns, _ = size
+    shown = cells.wrap(cells.plain(command), columns - 4)[:3]
+    options = [
+        f"{' ❯' if number == selected else '  '} {number + 1}. {text}"
+        for number, text in enumerate(_OPTIONS)
+    ]
+    head = ["─" * columns, " Bash command", "", *(f"   {line}" for line in shown), ""]
+    question = [" Do you want to proceed?", *options, "", " Esc to cancel"]
+    row = len(head) + 1 + selected
+    return Bottom([_cut(line, columns) for line in [*head, *question]], row=row, column=1)
+
+
+def title(name: str, *, busy: bool, tick: int) -> str:
+    if not busy:
+        return f"✳ {name}"
+    return f"{'⠂⠐'[tick % 2]} {name}"
+
+
+def _cut(line: str, columns: int) -> str:
+    return cells.wrap(cells.plain(line).replace("\n", " "), columns)[0]

@@ -1,0 +1,50 @@
+# ruff: noqa: ARG002 - the port's shape; there is nothing of a generic agent to look at
+"""Any command line as an agent. It gives no evidence, so nothing is ever claimed for it."""
+
+import shlex
+from pathlib import Path
+
+from sm.adapters.agents.program import find_program
+from sm.core.events import HookEvent
+from sm.core.ids import HookId, MessageId
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
+from sm.core.terminal import Screen, Sign, View
+
+
+class GenericDialect:
+    name = "generic"
+    proves = False
+
+    def plan(self, request: LaunchRequest) -> AgentLine:
+        name, *arguments = _words(request.agent)
+        program = find_program(name, cwd=request.cwd, environment=request.environment)
+        if program is None:
+            raise LaunchFailedError(
+                f"{name} is not a program on your PATH. Check the spelling, or give its full path"
+                " with --agent."
+            )
+        return AgentLine(argv=(program, *arguments, *request.arguments), environment={}, files={})
+
+    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+        raise MalformedHookError("a generic agent sends no hooks")
+
+    def read_screen(self, view: View) -> Screen:
+        return Screen(sign=Sign.UNKNOWN, detail=view.title)
+
+    def box_holds(self, screen: Screen, message: MessageId) -> bool:
+        return False
+
+    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
+        return False
+
+
+def _words(agent: str) -> list[str]:
+    try:
+        words = shlex.split(agent)
+    except ValueError as error:
+        raise LaunchFailedError(
+            f"cannot read the command line {agent!r}: {error}. Check its quotes."
+        ) from error
+    if not words:
+        raise LaunchFailedError("the agent's command line is empty. Name a program with --agent.")
+    return words

@@ -1,0 +1,89 @@
+"""Each session's own folder, and the small scripts that agents and panes call.
+
+Everything is written whole or not at all, readable by its owner alone.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sm.core.ids import SessionId
+from sm.core.launch import AgentLine
+from sm.settings.home import Home
+
+
+def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Replace a file in one step, durable, closed to others from its first moment."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+class SessionFolders:
+    """Fits the engine's ``Folders``."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def folder(self, session: SessionId) -> Path:
+        return self._home.sessions / session
+
+    @property
+    def hook_command(self) -> Path:
+        return self._home.bin / "hook"
+
+    def raw_log(self, session: SessionId) -> str:
+        return str(self.folder(session) / "raw.log")
+
+    def sizes_log(self, session: SessionId) -> str:
+        return str(self.folder(session) / "sizes.jsonl")
+
+    def launch_argv(self, session: SessionId) -> tuple[str, ...]:
+        return (str(self._home.bin / "launch"), str(self._launch_file(session)))
+
+    def prepare(
+        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+    ) -> None:
+        """Keep what the launcher inside the pane needs. Never in argv or tmux's environment."""
+        folder = self.folder(session)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path, content in line.files.items():
+            write_private(Path(path), content)
+        launch = {
+            "argv": list(line.argv),
+            "environment": {**environment, **line.environment},
+            "cwd": cwd,
+        }
+        write_private(self._launch_file(session), json.dumps(launch).encode())
+        Path(self.raw_log(session)).touch(mode=0o600)
+
+    def forget_environment(self, session: SessionId) -> None:
+        self._launch_file(session).unlink(missing_ok=True)
+
+    def discard(self, session: SessionId) -> None:
+        """Take back a folder whose session was never stored."""
+        shutil.rmtree(self.folder(session), ignore_errors=True)
+
+    def write_scripts(self) -> None:
+        """Agents call these by a path that stays; what they run follows each installation."""
+        agents = Path(__file__).parent / "agents"
+        stub = [str(agents / "stub.py"), str(self._home.socket), str(self._home.spool)]
+        self._script("hook", stub, otherwise="exit 0")
+        self._script("launch", [str(agents / "launch.py")], otherwise="exit 127")
+
+    def _script(self, name: str, call: list[str], *, otherwise: str) -> None:
+        python = shlex.quote(sys.executable)
+        line = f'[ -x {python} ] && exec {python} -I -S {shlex.join(call)} "$@"'
+        write_private(self._home.bin / name, f"#!/bin/sh\n{line}\n{otherwise}\n".encode(),
+                      mode=0o700)  # fmt: skip
+
+    def _launch_file(self, session: SessionId) -> Path:
+        return self.folder(session) / "launch.json"

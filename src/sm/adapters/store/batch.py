@@ -1,0 +1,82 @@
+"""Entries as rows: what is left to write when many entries share one transaction.
+
+Every event is a row. Of a session and of a message only the last state counts, and an effect
+that was asked for and finished inside the batch never becomes a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sm.adapters.store.codec import encode, encode_session, kind_of
+from sm.core.journal import Entry, PendingEffect
+from sm.core.message import Message
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    sessions: list[Row]
+    messages: list[Row]
+    events: list[Row]
+    effects: list[Row]
+    finished: list[Row]
+    last_effect: int
+    """The highest id asked for here, or 0."""
+
+
+def batch_of(entries: Sequence[Entry]) -> Batch:
+    last = {entry.session.id: entry for entry in entries}
+    messages = {message.id: message for entry in entries for message in entry.messages}
+    asked = {pending.id: pending for entry in entries for pending in entry.asked}
+    finished = {entry.finished for entry in entries if entry.finished is not None}
+    return Batch(
+        sessions=[_session_row(entry) for entry in last.values()],
+        messages=[_message_row(message) for message in messages.values()],
+        events=[_event_row(entry) for entry in entries],
+        effects=[_effect_row(asked[key]) for key in asked if key not in finished],
+        finished=[{"key": key} for key in finished if key not in asked],
+        last_effect=max(asked, default=0),
+    )
+
+
+def _session_row(entry: Entry) -> Row:
+    session = entry.session
+    return {
+        "id": session.id,
+        "name": session.name,
+        "state": session.state.value,
+        "updated_at": entry.at,
+        "body": encode_session(session),
+    }
+
+
+def _message_row(message: Message) -> Row:
+    return {
+        "id": message.id,
+        "session_id": message.to,
+        "number": message.number,
+        "state": message.state.value,
+        "queued_at": message.queued_at,
+        "body": encode(message),
+    }
+
+
+def _event_row(entry: Entry) -> Row:
+    return {
+        "session_id": entry.session.id,
+        "at": entry.at,
+        "kind": kind_of(entry.event),
+        "hook_id": entry.hook,
+        "body": encode(entry.event),
+    }
+
+
+def _effect_row(pending: PendingEffect) -> Row:
+    return {
+        "id": pending.id,
+        "session_id": pending.session,
+        "kind": kind_of(pending.effect),
+        "body": encode(pending.effect),
+    }

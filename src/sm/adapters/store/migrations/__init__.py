@@ -1,0 +1,1 @@
+"""How a store of an earlier sm becomes one of today's. Run by ``upgrade``, never by hand."""

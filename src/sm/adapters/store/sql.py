@@ -1,0 +1,193 @@
+"""The store on a SQL database: one thread that writes, one that reads.
+
+Knows how entries become rows and rows become values. Opening, locking and repairing a
+particular database is the business of the module that opens it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, Table, and_, select
+from sqlalchemy.exc import DBAPIError
+
+from sm.adapters.store import schema, statements
+from sm.adapters.store.batch import batch_of
+from sm.adapters.store.codec import decode_effect, decode_event, decode_message, decode_session
+from sm.adapters.store.errors import StoreDamagedError, StoreWriteError
+from sm.core.ids import HookId, MessageId, SessionId
+from sm.core.journal import Entry, PendingEffect, Recorded
+from sm.core.message import Message, MessageState
+from sm.core.state import Session
+
+T = TypeVar("T")
+
+PRUNED_AT_ONCE = 1000
+"""Rows dropped in one transaction: commits of live sessions go in between."""
+
+
+class _Lane:
+    """One thread with one connection; work is done in the order it came."""
+
+    def __init__(self, name: str, connection: Connection) -> None:
+        self._connection = connection
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._transact, work)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._thread, self._connection.close)
+        self._thread.shutdown()
+
+    def _transact(self, work: Callable[[Connection], T]) -> T:
+        with self._connection.begin():
+            return work(self._connection)
+
+
+class SqlStore:
+    """Fits ``sm.engine.ports.Store``.
+
+    A cancelled ``commit`` may still happen, as one cut off by a crash may: whole or not at all.
+    """
+
+    def __init__(self, engine: Engine, *, place: str) -> None:
+        self._engine = engine
+        self._place = place
+        self._writes = statements.Writes(engine.dialect)
+        self._writer = _Lane("store-write", engine.connect())
+        self._reader = _Lane("store-read", engine.connect().execution_options(sm_reads=True))
+        self._closed = False
+
+    async def commit(self, entries: Sequence[Entry]) -> None:
+        if entries:
+            await self._write(lambda c: self._writes.commit(c, batch_of(entries)))
+
+    async def sessions(self) -> list[Session]:
+        def read(connection: Connection) -> list[Session]:
+            bodies = connection.scalars(statements.OPEN_MESSAGES)
+            messages = sorted(map(decode_message, bodies), key=attrgetter("to"))
+            queues = {to: tuple(queue) for to, queue in groupby(messages, attrgetter("to"))}
+            found = [decode_session(body) for body in connection.scalars(statements.SESSIONS)]
+            found.sort(key=attrgetter("created_at", "id"))
+            return [replace(s, messages=queues[s.id]) if s.id in queues else s for s in found]
+
+        return await self._read(read)
+
+    async def pending(self) -> list[PendingEffect]:
+        rows = await self._rows(statements.EFFECTS)
+        return [
+            PendingEffect(id=r.id, session=r.session_id, effect=decode_effect(r.kind, r.body))
+            for r in rows
+        ]
+
+    async def message(self, message_id: MessageId) -> Message | None:
+        rows = await self._rows(
+            select(schema.message.c.body).where(schema.message.c.id == message_id)
+        )
+        return decode_message(rows[0].body) if rows else None
+
+    async def messages(
+        self,
+        *,
+        to: SessionId | None = None,
+        state: MessageState | None = None,
+        limit: int = 1000,
+    ) -> list[Message]:
+        message = schema.message.c
+        # Within one session the queue's order is exact; between sessions only the clock is left.
+        newest = (message.queued_at, message.id) if to is None else (message.number, message.id)
+        query = select(message.body).order_by(*(c.desc() for c in newest)).limit(limit)
+        if to is not None:
+            query = query.where(message.session_id == to)
+        if state is not None:
+            query = query.where(message.state == state.value)
+        return [decode_message(row.body) for row in reversed(await self._rows(query))]
+
+    async def events(
+        self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
+    ) -> list[Recorded]:
+        event = schema.event.c
+        query = statements.EVENTS.where(event.seq > after).order_by(event.seq).limit(limit)
+        if session is not None:
+            query = query.where(event.session_id == session)
+        return [_recorded(row) for row in await self._rows(query)]
+
+    async def last_events(self, session: SessionId, limit: int) -> list[Recorded]:
+        event = schema.event.c
+        query = statements.EVENTS.where(event.session_id == session)
+        rows = await self._rows(query.order_by(event.seq.desc()).limit(limit))
+        return [_recorded(row) for row in reversed(rows)]
+
+    async def has_hook(self, hook: HookId) -> bool:
+        event = schema.event.c
+        return bool(await self._rows(select(event.seq).where(event.hook_id == hook)))
+
+    async def recent_hooks(self, limit: int) -> list[HookId]:
+        rows = await self._rows(statements.HOOKS.limit(limit))
+        return [HookId(row.hook_id) for row in reversed(rows)]
+
+    async def last_effect(self) -> int:
+        rows = await self._rows(statements.LAST_EFFECT)
+        return int(rows[0].value) if rows else 0
+
+    async def prune(self, before: float) -> int:
+        event, message = schema.event.c, schema.message.c
+        closed = and_(message.queued_at < before, message.state.not_in(statements.OPEN_STATES))
+        events = await self._drop(schema.event, event.at < before, self._writes.drop_events)
+        return events + await self._drop(schema.message, closed, self._writes.drop_messages)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        await self._reader.close()
+        await self._writer.close()
+        self._engine.dispose()
+
+    async def _drop(self, table: Table, old: ColumnElement[bool], drop: statements.Write) -> int:
+        """Looked for by the reader, so that the search holds up no commit."""
+        (key,) = table.primary_key
+        query = select(key).where(old).order_by(key).limit(PRUNED_AT_ONCE)
+        dropped = 0
+        found = await self._rows(query)
+        while found:
+            rows = [{"key": row[0]} for row in found]
+            await self._write(partial(drop.run, rows=rows))
+            dropped += len(rows)
+            found = await self._rows(query.where(key > rows[-1]["key"]))
+        return dropped
+
+    async def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        return await self._read(lambda c: c.execute(query).all())
+
+    async def _read(self, work: Callable[[Connection], T]) -> T:
+        try:
+            return await self._reader.run(work)
+        except DBAPIError as error:
+            raise StoreDamagedError(
+                f"{self._place} cannot be read: {error.orig}. "
+                "Check the disk; if the file is damaged, restore it from a copy."
+            ) from error
+
+    async def _write(self, work: Callable[[Connection], None]) -> None:
+        try:
+            await self._writer.run(work)
+        except DBAPIError as error:
+            raise StoreWriteError(
+                f"{self._place} cannot be written: {error.orig}. Nothing of this was kept. "
+                "Check free space and that no other program holds the file."
+            ) from error
+
+
+def _recorded(row: Row[Any]) -> Recorded:
+    return Recorded(
+        seq=row.seq, session=row.session_id, at=row.at, event=decode_event(row.kind, row.body)
+    )

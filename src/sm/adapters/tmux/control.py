@@ -1,0 +1,196 @@
+"""A lasting conversation with one tmux server, over connections that come and go.
+
+A command is sent at most once. Whoever waits when the connection is lost is told so and must look
+at what happened: the command may have run.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from sm.adapters.tmux.blocks import Block
+from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.program import TmuxProgram
+from sm.adapters.tmux.quote import Command
+from sm.adapters.tmux.wire import Wire, open_wire
+from sm.core.launch import TerminalUnreachableError
+
+log = structlog.get_logger()
+
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 2.0
+PLACEHOLDER = ("sleep", "2147483647")
+"""Keeps a window open and does nothing; two arguments, so that no shell is started for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Which server answered. Pane ids begin again at %0 on another one."""
+
+    pid: int
+    started: int
+    socket_path: str
+
+
+def _nothing() -> None:
+    """What happens on a change nobody asked to hear of."""
+
+
+def _ignore(_line: str) -> None:
+    """What happens to a notice nobody asked to hear."""
+
+
+class ControlClient:
+    """Runs tmux commands; reconnects by itself, starting the server if there is none."""
+
+    def __init__(self, program: TmuxProgram, *, anchor: str, deadline: float = 5.0) -> None:
+        self.program = program
+        self.server: Server | None = None
+        """The last server that answered."""
+        self.on_connected: Callable[[], None] = _nothing
+        self.on_lost: Callable[[], None] = _nothing
+        self.on_notice: Callable[[str], None] = _ignore
+        self._anchor = anchor
+        self._deadline = deadline
+        self._wire: Wire | None = None
+        self._ready = asyncio.Event()
+        self._broken = asyncio.Event()
+        self._supervisor: asyncio.Task[None] | None = None
+
+    @property
+    def connected(self) -> bool:
+        return self._ready.is_set()
+
+    async def start(self) -> None:
+        """Begin connecting; returns when connected, or after the deadline while still trying."""
+        self._supervisor = asyncio.create_task(self._supervise(), name="tmux connection")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._deadline):
+                await self._ready.wait()
+
+    async def close(self) -> None:
+        """Leave. The server and everything in it stay."""
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.wait([self._supervisor])
+            self._supervisor = None
+
+    async def run(self, *command: str) -> list[str]:
+        """Run one command; the lines it printed."""
+        return [line for lines in await self.run_list(command) for line in lines]
+
+    async def run_list(self, *commands: Command) -> list[list[str]]:
+        """Run a list that stops at the first failure; the lines of each command that ran."""
+        wire: Wire | None = None
+        try:
+            async with asyncio.timeout(self._deadline):
+                wire = await self._open_wire()
+                blocks = await wire.request(*commands)
+        except TimeoutError:
+            raise self._give_up(wire) from None
+        return _lines(blocks)
+
+    async def _open_wire(self) -> Wire:
+        while self._wire is None:
+            await self._ready.wait()
+        return self._wire
+
+    def _give_up(self, wire: Wire | None) -> TerminalUnreachableError:
+        if wire is None:
+            return TerminalUnreachableError(f"no connection to tmux within {self._deadline:g} s")
+        # What still waits in the pipe would run long after its caller was told otherwise.
+        wire.close()
+        return TerminalUnreachableError(
+            f"tmux did not answer within {self._deadline:g} s; the command may have run"
+        )
+
+    async def _supervise(self) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            if await self._live_once() >= LONGEST_PAUSE:
+                pause = FIRST_PAUSE
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    async def _live_once(self) -> float:
+        """Connect and stay until the connection is lost; for how many seconds it was there."""
+        self._broken.clear()
+        try:
+            wire = await self._connect()
+        except (TerminalUnreachableError, TmuxError) as error:
+            log.warning("tmux cannot be reached", reason=str(error))
+            return 0.0
+        began = asyncio.get_running_loop().time()
+        try:
+            self._welcome(wire)
+            await self._broken.wait()
+        finally:
+            self._wire = None
+            self._ready.clear()
+            wire.close()
+            await wire.wait_closed()
+        log.info("connection to tmux lost")
+        self.on_lost()
+        return asyncio.get_running_loop().time() - began
+
+    def _welcome(self, wire: Wire) -> None:
+        # Lost between its first answer and now: the loss was told before anybody listened.
+        if self._broken.is_set():
+            return
+        self._wire = wire
+        self._ready.set()
+        self.on_connected()
+
+    async def _connect(self) -> Wire:
+        await self._ensure_anchor()
+        wire = await open_wire(
+            self.program, self._anchor, lost=self._forget_wire, notice=self._pass_on
+        )
+        try:
+            async with asyncio.timeout(self._deadline):
+                blocks = await wire.request(
+                    ("display-message", "-p", "#{pid}:#{start_time}:#{socket_path}")
+                )
+            self.server = _server(_lines(blocks))
+        except BaseException as error:
+            wire.close()
+            await wire.wait_closed()
+            if isinstance(error, TimeoutError):
+                raise TerminalUnreachableError("tmux accepted us and said nothing") from None
+            raise
+        return wire
+
+    async def _ensure_anchor(self) -> None:
+        """A session of our own to attach to; starts the server when there is none."""
+        size = ("-x", "80", "-y", "24")
+        try:
+            await self.program.call(
+                "new-session", "-d", "-s", self._anchor, *size, *PLACEHOLDER,
+                deadline=self._deadline,
+            )  # fmt: skip
+        except TmuxError as error:
+            if not error.is_duplicate:
+                raise
+
+    def _forget_wire(self) -> None:
+        self._wire = None
+        self._ready.clear()
+        self._broken.set()
+
+    def _pass_on(self, line: str) -> None:
+        self.on_notice(line)
+
+
+def _lines(blocks: list[Block]) -> list[list[str]]:
+    for block in blocks:
+        if block.failed:
+            raise TmuxError("\n".join(block.lines))
+    return [list(block.lines) for block in blocks]
+
+
+def _server(answers: list[list[str]]) -> Server:
+    pid, started, socket_path = answers[0][0].split(":", 2)
+    return Server(pid=int(pid), started=int(started), socket_path=socket_path)

@@ -1,0 +1,279 @@
+"""tmux as the engine's terminal.
+
+Panes are addressed by tmux's own ids and belong to us only by their tags: a pane without the tag
+of this home is never shown, typed into or killed. "Unreachable" is raised, "gone" is None.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from sm.adapters.tmux.control import ControlClient, Server
+from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.formats import (
+    HOME,
+    LISTED,
+    PANE,
+    PASTED,
+    SESSION,
+    VIEWED,
+    both,
+    equal,
+    ours,
+    read_listed,
+    read_view,
+    typable,
+)
+from sm.adapters.tmux.launching import COLS, ROWS, launch_list, tmux_name
+from sm.adapters.tmux.program import TmuxProgram
+from sm.adapters.tmux.quote import when
+from sm.core.ids import PaneId, SessionId
+from sm.core.launch import LaunchFailedError, PaneLaunch
+from sm.core.terminal import Pane, PaneStatus, View
+
+
+class TmuxTerminal:
+    """One tmux server, our own or a person's, and the agents' panes in it."""
+
+    def __init__(
+        self,
+        *,
+        socket: str,
+        home: str,
+        conf: Path,
+        started: Callable[[int], int | None],
+        history_limit: int = 50_000,
+        deadline: float = 5.0,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        _check_word(home)
+        self.control = ControlClient(
+            TmuxProgram(socket=socket, conf=conf),
+            anchor=tmux_name(f"_sm_{home}", 1),
+            deadline=deadline,
+        )
+        self._home = home
+        self._started = started
+        self._history_limit = history_limit
+        self._deadline = deadline
+        self._now = now
+
+    @property
+    def connected(self) -> bool:
+        return self.control.connected
+
+    @property
+    def server(self) -> Server | None:
+        """Which server answered last; another one means every pane known before is gone."""
+        return self.control.server
+
+    @property
+    def socket_path(self) -> str:
+        """Absolute path of the server's socket."""
+        if self.control.server is not None:
+            return self.control.server.socket_path
+        folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"  # noqa: S108 tmux's own place
+        return str(folder / self.control.program.socket)
+
+    def notify(self, *, connected: Callable[[], None], lost: Callable[[], None]) -> None:
+        """Whom to call when the connection is there (again) and when it is lost."""
+        self.control.on_connected = connected
+        self.control.on_lost = lost
+
+    async def start(self) -> None:
+        await self.control.start()
+
+    async def close(self) -> None:
+        """Disconnect; the server and the agents in it stay."""
+        await self.control.close()
+
+    async def launch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent, or find the one that was started before."""
+        pane = await self.find(launch.session)
+        if pane is not None:
+            return pane
+        _check_word(launch.session)
+        _check_startable(launch)
+        self._begin_logs(launch)
+        await self._launch(launch)
+        pane = await self.find(launch.session)
+        if pane is None:
+            raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as soon as it was made")
+        return pane
+
+    async def _launch(self, launch: PaneLaunch) -> None:
+        for attempt in count(1):
+            name = tmux_name(launch.tmux_session, attempt)
+            command = launch_list(
+                launch, name=name, home=self._home, history_limit=self._history_limit
+            )
+            try:
+                await self.control.run(*command)
+            except TmuxError as error:
+                if error.is_duplicate:
+                    continue
+                await self.kill(launch.session)
+                raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
+            return
+
+    def _begin_logs(self, launch: PaneLaunch) -> None:
+        """Create both logs, closed to others, and note the size the pane will begin with."""
+        try:
+            for path in (launch.raw_log, launch.sizes_log):
+                os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
+            offset = Path(launch.raw_log).stat().st_size
+            with Path(launch.sizes_log).open("a") as sizes:
+                sizes.write(
+                    f'{{"at":{int(self._now())},"cols":{COLS},"rows":{ROWS},"offset":{offset}}}\n'
+                )
+        except OSError as error:
+            raise LaunchFailedError(f"the terminal's log cannot be written: {error}") from error
+
+    async def find(self, session: SessionId) -> Pane | None:
+        for status in await self.panes():
+            if status.sm_session == session:
+                return self._pane(status)
+        return None
+
+    def _pane(self, status: PaneStatus) -> Pane:
+        return Pane(
+            socket=self.socket_path,
+            session=status.tmux_session,
+            id=status.id,
+            pid=status.pid,
+            # 0: the process is already gone, as its status will tell.
+            started=self._started(status.pid) or 0,
+        )
+
+    async def panes(self) -> list[PaneStatus]:
+        """Every agent's pane of this home, once each."""
+        listed = map(read_listed, await self.control.run("list-panes", "-a", "-F", LISTED))
+        found: dict[PaneId, PaneStatus] = {}
+        for pane in listed:
+            mine = pane.home == self._home and pane.status.sm_session
+            if mine and (pane.in_own_session or pane.status.id not in found):
+                found[pane.status.id] = pane.status
+        return list(found.values())
+
+    async def look(self, pane: PaneId) -> View | None:
+        answers = await self._capture(pane, VIEWED)
+        if answers is None:
+            return None
+        return read_view(answers[0][0], answers[1], home=self._home)
+
+    async def history(self, pane: PaneId) -> list[str] | None:
+        # -J joins what the terminal wrapped, but keeps the blanks at the end of each line.
+        answers = await self._capture(pane, ours(self._home), "-J", "-S", "-")
+        if answers is None or answers[0] != ["1"]:
+            return None
+        return [line.rstrip() for line in answers[1]]
+
+    async def _capture(self, pane: PaneId, question: str, *how: str) -> list[list[str]] | None:
+        try:
+            return await self.control.run_list(
+                ("display-message", "-p", "-t", pane, question),
+                ("capture-pane", "-p", *how, "-t", pane),
+            )
+        except TmuxError as error:
+            if error.is_gone:
+                return None
+            raise
+
+    async def paste(self, pane: PaneId, mark: str, text: str) -> None:
+        """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""
+        _check_word(mark)
+        buffer = f"sm-{self._home}-{mark}"
+        # Through stdin: as an argument, tmux drops a trailing ";".
+        await self.control.program.call(
+            "load-buffer", "-b", buffer, "-", stdin=text.encode(), deadline=self._deadline
+        )
+        fresh = both(typable(self._home), f"#{{!=:#{{{PASTED}}},{mark}}}")
+        await self.control.run_list(
+            when(
+                fresh,
+                ("paste-buffer", "-p", "-r", "-b", buffer, "-t", pane),
+                ("set-option", "-p", "-t", pane, PASTED, mark),
+                target=pane,
+            ),
+            ("delete-buffer", "-b", buffer),
+        )
+
+    async def press(self, pane: PaneId, key: str, *, option: str, mark: str) -> None:
+        """Press one key. In a pane that is gone or dead nothing happens and no mark is left."""
+        _check_word(mark)
+        await self.control.run(
+            *when(
+                typable(self._home),
+                ("set-option", "-p", "-t", pane, option, mark),
+                ("send-keys", "-t", pane, key),
+                target=pane,
+            )
+        )
+
+    async def leave_mode(self, pane: PaneId) -> None:
+        in_mode = both(ours(self._home), "#{?pane_in_mode,1,0}")
+        try:
+            await self.control.run(
+                *when(in_mode, ("send-keys", "-t", pane, "-X", "cancel"), target=pane)
+            )
+        except TmuxError as error:
+            # A menu or a clock has no cancel; the next look still says that a mode is on.
+            if str(error) != "not in a mode":
+                raise
+
+    async def rename(self, pane: PaneId, name: str) -> str:
+        """Raises TmuxError if the pane is gone."""
+        session = await self._session_of(pane)
+        for attempt in count(1):
+            given = tmux_name(name, attempt)
+            try:
+                await self.control.run("rename-session", "-t", session, given)
+            except TmuxError as error:
+                if not error.is_duplicate:
+                    raise
+            else:
+                return given
+        raise AssertionError("unreachable")
+
+    async def _session_of(self, pane: PaneId) -> str:
+        """The session it was launched in: a pane moved to another does not take its name along."""
+        at_home = both(ours(self._home), equal(f"#{{{PANE}}}", f"#{{{SESSION}}}"))
+        this = both(at_home, equal("#{pane_id}", pane))
+        found = await self.control.run("list-panes", "-a", "-f", this, "-F", "#{session_id}")
+        if not found:
+            raise TmuxError(f"can't find pane: {pane}")
+        return found[0]
+
+    async def kill(self, session: SessionId) -> None:
+        _check_word(session)
+        mine = both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{SESSION}}}", session))
+        for found in await self.control.run("list-sessions", "-f", mine, "-F", "#{session_id}"):
+            # Checked again by the server: after its restart the id may be a stranger's.
+            await self.control.run(*when(mine, ("kill-session", "-t", found), target=f"{found}:"))
+        await self._kill_moved_pane(session)
+
+    async def _kill_moved_pane(self, session: SessionId) -> None:
+        """A person may have moved the agent's pane, or share its window with another session."""
+        mine = both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{PANE}}}", session))
+        pane = await self.find(session)
+        if pane is not None:
+            await self.control.run(*when(mine, ("kill-pane", "-t", pane.id), target=pane.id))
+
+
+def _check_word(word: str) -> None:
+    """Tags and marks stand in formats, where other characters have a meaning."""
+    if not re.fullmatch(r"[\w.-]+", word):
+        raise ValueError(f"not a plain word: {word!r}")
+
+
+def _check_startable(launch: PaneLaunch) -> None:
+    """tmux itself would start the agent in another folder, or a pane that dies without a word."""
+    if not Path(launch.cwd).is_dir():
+        raise LaunchFailedError(f"{launch.cwd} is not a folder. Create it or choose another.")
+    program = launch.argv[0]
+    if "/" in program and shutil.which(program) is None:
+        raise LaunchFailedError(f"{program} is not there or cannot be executed.")

@@ -1,0 +1,362 @@
+"""When a queued message may be given to an agent, and what proves that it arrived.
+
+Typing is a conversation in steps: paste, Enter, wait for the agent's own report. Each step looks
+before it acts, so it can be asked again after any crash. A message is pasted a second time only
+after the agent was searched for it and nothing was found.
+"""
+
+import hashlib
+from dataclasses import replace
+
+from sm.core.effects import (
+    CheckPane,
+    Effect,
+    InterruptTurn,
+    PasteText,
+    PressEnter,
+    QueueNotice,
+    SeekMessage,
+)
+from sm.core.events import (
+    EnterPressed,
+    MessageCancelled,
+    MessageQueued,
+    MessageSought,
+    TextPasted,
+    TurnInterrupted,
+    TypingRefused,
+)
+from sm.core.ids import MessageId, PromptId, SessionId
+from sm.core.message import Message, MessageState, Mode, Route, queue_order
+from sm.core.state import Attempt, Session, State, Step, Turn
+from sm.core.terminal import Obstacle, Place
+
+Result = tuple[Session, tuple[Effect, ...]]
+
+CONFIRM_WITHIN = 2.0
+"""How long an agent may take to report a prompt before we look for it."""
+MISSES_ALLOWED = 4
+"""Searches in vain, a confirm period apart, before a message is typed again."""
+ENTERS_ALLOWED = 3
+INTERRUPT_WITHIN = 3.0
+INTERRUPT_UNSEEN_AFTER = 10.0
+"""An agent that has shown no tool call yet may put an interrupted prompt back into its box:
+leave it this long before an urgent message interrupts it all the same."""
+PAUSES = (1.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+UNPROVED_PAUSE = 0.5
+
+
+def queued(session: Session, event: MessageQueued, now: float) -> Result:
+    """A message joins the queue; one that is already there is the same message, sent again."""
+    if session.message(event.message.id) is not None:
+        return session, ()
+    message = replace(event.message, number=session.next_number).noted(
+        MessageState.QUEUED.value, now, "stored by sm"
+    )
+    session = replace(session, next_number=session.next_number + 1).with_message(message)
+    if message.expires_at is not None:
+        session = session.with_timer(f"expire:{message.id}", message.expires_at)
+    if message.mode is Mode.URGENT:
+        session = session.with_timer("retry", None)
+    return session, ()
+
+
+def cancelled(session: Session, event: MessageCancelled, now: float) -> Result:
+    """Withdraw a message, unless the agent may already have it."""
+    message = session.message(event.message)
+    if message is None or not is_waiting(session, message):
+        return session, ()
+    return session.with_message(
+        message.moved(MessageState.CANCELLED, now, "withdrawn by a person")
+    ), ()
+
+
+def expired(session: Session, message_id: MessageId, now: float) -> Result:
+    message = session.message(message_id)
+    if message is None or not is_waiting(session, message):
+        return session, ()
+    return session.with_message(
+        message.moved(MessageState.EXPIRED, now, "not given before its deadline")
+    ), ()
+
+
+def is_waiting(session: Session, message: Message) -> bool:
+    """Whether nothing of the message has been given to the agent yet."""
+    in_hand = session.attempt is not None and session.attempt.message == message.id
+    return message.state is MessageState.QUEUED and not in_hand
+
+
+def accept(
+    session: Session, message_id: MessageId | None, prompt: PromptId | None, now: float, why: str
+) -> Session:
+    """The agent itself reported the message."""
+    message = session.message(message_id) if message_id is not None else None
+    if message is None or message.state not in (MessageState.QUEUED, MessageState.OFFERED):
+        return session
+    accepted = replace(message.moved(MessageState.ACCEPTED, now, why), prompt=prompt)
+    session = session.with_message(accepted)
+    if session.attempt is not None and session.attempt.message == message.id:
+        session = _let_go(session)
+    return session
+
+
+def finish_accepted(session: Session, now: float, *, how: str) -> Result:
+    """The turn is over: accepted messages are done, and each sender is told once."""
+    done = [m for m in session.messages if m.state is MessageState.ACCEPTED]
+    for message in done:
+        session = session.with_message(message.moved(MessageState.DONE, now, how))
+    senders = {m.sender: m for m in done if m.notify and m.sender not in (None, session.id)}
+    words = f"{session.name} stopped: {_brief(session.last_words) or how}"
+    notices = (notice(session, to, m.id, words, now) for to, m in senders.items() if to)
+    return session, tuple(notices)
+
+
+def notice(session: Session, to: SessionId, about: str, words: str, now: float) -> QueueNotice:
+    """A message from sm itself to another session, telling of this one."""
+    key = f"{session.id}:{to}:{about}:{words}"
+    return QueueNotice(
+        to=to,
+        message=Message(
+            id=derived_id(key), to=to, sender_name="sm", text=f"[sm] {words}", queued_at=now,
+            notify=False,
+        ),
+    )  # fmt: skip
+
+
+def derived_id(key: str) -> MessageId:
+    """An id that the same cause always gives again."""
+    return MessageId(hashlib.sha256(key.encode()).hexdigest()[:12])
+
+
+def due(session: Session, now: float) -> Result:
+    """Begin with the next message if nothing stands in the way."""
+    if session.state is State.ENDED:
+        return _refuse_all(session, now), ()
+    attempt = session.attempt
+    if attempt is not None:
+        if attempt.step is Step.INTERRUPTING and session.turn is None:
+            return _paste(session, attempt, now)
+        return session, ()
+    waiting = sorted((m for m in session.messages if is_waiting(session, m)), key=queue_order)
+    if not waiting or session.timer("retry") is not None or not session.alive:
+        return session, ()
+    return _begin(session, waiting[0], now)
+
+
+def _begin(session: Session, message: Message, now: float) -> Result:
+    can_paste = session.state is State.IDLE or not session.proves
+    if can_paste and not session.lost:
+        return _paste(session, _attempt(message, Route.PASTE, Step.PASTING, now), now)
+    if message.mode is Mode.URGENT and session.state is State.WORKING:
+        return _interrupt(session, message, now)
+    return session, ()
+
+
+def _interrupt(session: Session, message: Message, now: float) -> Result:
+    turn = session.turn
+    if turn is None:
+        return session, ()
+    too_early = turn.started_at + INTERRUPT_UNSEEN_AFTER
+    if turn.tool is None and now < too_early:
+        return session.with_timer("retry", too_early), ()
+    attempt = _attempt(message, Route.INTERRUPT, Step.INTERRUPTING, now)
+    session = replace(session, attempt=attempt).with_message(
+        replace(message, attempts=attempt.number, route=Route.INTERRUPT)
+    )
+    return session, (InterruptTurn(mark=attempt.mark, prompt=turn.prompt),)
+
+
+def _attempt(message: Message, route: Route, step: Step, now: float) -> Attempt:
+    return Attempt(
+        message=message.id, number=message.attempts + 1, route=route, step=step, since=now
+    )
+
+
+def _paste(session: Session, attempt: Attempt, now: float) -> Result:
+    message = session.message(attempt.message)
+    if message is None:
+        return _let_go(session), ()
+    attempt = replace(attempt, step=Step.PASTING, since=now)
+    session = replace(session, attempt=attempt).with_message(
+        replace(message, attempts=attempt.number, route=attempt.route)
+    )
+    session = session.with_timer("confirm", None)
+    return session, (PasteText(mark=attempt.mark, message=message.id),)
+
+
+def pasted(session: Session, event: TextPasted, now: float) -> Result:
+    attempt, message = _in_hand(session, event.mark)
+    if attempt is None or message is None or attempt.step is not Step.PASTING:
+        return session, ()
+    offered = message.moved(MessageState.OFFERED, now, f"{attempt.route.value} {event.mark}")
+    session = replace(session, attempt=replace(attempt, step=Step.ENTERING), refusals=0)
+    return session.with_message(offered), (press(attempt),)
+
+
+def press(attempt: Attempt) -> PressEnter:
+    return PressEnter(mark=attempt.mark, message=attempt.message, number=attempt.enters + 1)
+
+
+def entered(session: Session, event: EnterPressed, now: float) -> Result:
+    attempt, message = _in_hand(session, event.mark)
+    if attempt is None or message is None:
+        return session, ()
+    session = session.with_message(message.noted("entered", now, event.evidence))
+    if not session.proves:
+        return _leave_unproved(session, now), ()
+    attempt = replace(attempt, step=Step.ENTERED, enters=attempt.enters + 1)
+    return replace(session, attempt=attempt).with_timer("confirm", now + CONFIRM_WITHIN), ()
+
+
+def refused(session: Session, event: TypingRefused, now: float) -> Result:
+    """Nothing was typed. The message waits, and says why."""
+    attempt, message = _in_hand(session, event.mark)
+    if attempt is None or message is None:
+        return session, ()
+    session = session.with_message(replace(message, held=event.obstacle.value))
+    effects: tuple[Effect, ...] = ()
+    if event.obstacle in (Obstacle.AGENT_GONE, Obstacle.PANE_GONE, Obstacle.UNREACHABLE):
+        effects = (CheckPane(),)
+    if event.obstacle is Obstacle.DIALOG:
+        session = replace(session, dialog=event.obstacle.value)
+    if attempt.step is Step.PASTING and event.obstacle is Obstacle.UNREACHABLE:
+        # tmux may still carry the paste out: ask again under the same mark, never a new one.
+        return session.with_timer("confirm", now + CONFIRM_WITHIN), effects
+    if attempt.step in (Step.PASTING, Step.INTERRUPTING):
+        return _pause(_let_go(session), now), effects
+    # The text is in the box or on its way there: look for it again before anything else.
+    session = replace(session, attempt=replace(attempt, step=Step.ENTERED))
+    return session.with_timer("confirm", now + CONFIRM_WITHIN), effects
+
+
+def interrupted(session: Session, event: TurnInterrupted, now: float) -> Result:
+    attempt, _ = _in_hand(session, event.mark)
+    if attempt is None or attempt.step is not Step.INTERRUPTING:
+        return session, ()
+    return session.with_timer("confirm", now + INTERRUPT_WITHIN), ()
+
+
+def confirm_due(session: Session, now: float) -> Result:
+    """The agent has not reported in time: look where the message is."""
+    attempt = session.attempt
+    if attempt is None:
+        return session, ()
+    if attempt.step is Step.INTERRUPTING:
+        return _pause(_let_go(session), now), ()
+    if attempt.step is Step.PASTING:
+        return session, (PasteText(mark=attempt.mark, message=attempt.message),)
+    return session, (SeekMessage(mark=attempt.mark, message=attempt.message),)
+
+
+def sought(session: Session, event: MessageSought, now: float) -> Result:
+    attempt, message = _in_hand(session, event.mark)
+    if attempt is None or message is None:
+        return session, ()
+    match event.place:
+        case Place.TRANSCRIPT:
+            return _found(session, message.id, now, event.evidence)
+        case Place.BOX if attempt.enters < ENTERS_ALLOWED:
+            session = replace(session, attempt=replace(attempt, misses=0, step=Step.ENTERING))
+            return session, (press(attempt),)
+        case Place.NOWHERE if attempt.misses + 1 >= MISSES_ALLOWED:
+            return _type_again(session, message, now, event.evidence), ()
+        case Place.NOWHERE:
+            attempt = replace(attempt, misses=attempt.misses + 1)
+        case Place.BOX | Place.CANNOT_LOOK:
+            session = session.with_message(replace(message, held=event.evidence))
+    session = replace(session, attempt=attempt)
+    pause = PAUSES[min(attempt.misses + attempt.enters, len(PAUSES) - 1)]
+    return session.with_timer("confirm", now + max(pause, CONFIRM_WITHIN)), ()
+
+
+def _found(session: Session, message_id: MessageId, now: float, evidence: str) -> Result:
+    """Its own record shows that the agent took the message, though no hook told us."""
+    session = accept(session, message_id, None, now, evidence)
+    if not session.alive:
+        return finish_accepted(session, now, how="the agent is gone")
+    turn = session.turn or Turn(prompt=None, started_at=now)
+    return replace(session, turn=turn), ()
+
+
+def _type_again(session: Session, message: Message, now: float, evidence: str) -> Session:
+    again = message.noted("lost", now, evidence)
+    again = replace(again, state=MessageState.QUEUED)
+    return _pause(_let_go(session.with_message(again)), now)
+
+
+def agent_gone(session: Session) -> Result:
+    """The agent died with a message in hand: its own record decides what became of it."""
+    attempt = session.attempt
+    if attempt is None or attempt.step in (Step.PASTING, Step.ENTERING):
+        return session, ()
+    if attempt.step is Step.INTERRUPTING:
+        return _let_go(session), ()
+    hurried = replace(attempt, misses=max(attempt.misses, MISSES_ALLOWED - 2))
+    return replace(session, attempt=hurried), (
+        SeekMessage(mark=attempt.mark, message=attempt.message),
+    )
+
+
+def why_waiting(session: Session, message: Message) -> str | None:
+    """Why a message has not arrived yet, in words for a person."""
+    if message.state not in (MessageState.QUEUED, MessageState.OFFERED):
+        return None
+    if message.held is not None:
+        return message.held
+    ahead = [m for m in session.messages if is_waiting(session, m)]
+    first = min(ahead, key=queue_order, default=message)
+    if message.state is MessageState.QUEUED and first.id != message.id and ahead:
+        return f"behind message {first.id}"
+    return _STATE_REASONS.get(session.state)
+
+
+_STATE_REASONS = {
+    State.STARTING: "the agent is starting",
+    State.WORKING: "the agent is working; it comes at the turn's end",
+    State.WAITING: Obstacle.DIALOG.value,
+    State.CRASHED: "the agent died",
+    State.ENDED: "the session has ended",
+    State.UNKNOWN: "nothing is known about the agent's state",
+}
+
+
+def _in_hand(session: Session, mark: str) -> tuple[Attempt | None, Message | None]:
+    attempt = session.attempt
+    if attempt is None or attempt.mark != mark:
+        return None, None
+    return attempt, session.message(attempt.message)
+
+
+def _let_go(session: Session) -> Session:
+    return replace(session, attempt=None).with_timer("confirm", None)
+
+
+def _pause(session: Session, now: float) -> Session:
+    pause = PAUSES[min(session.refusals, len(PAUSES) - 1)]
+    return replace(session, refusals=session.refusals + 1).with_timer("retry", now + pause)
+
+
+def _leave_unproved(session: Session, now: float) -> Session:
+    """An agent that reports nothing: the message stays offered, and the next may follow."""
+    attempt = session.attempt
+    message = session.message(attempt.message) if attempt is not None else None
+    if message is not None:
+        session = session.with_message(replace(message, unproved=True))
+    return _let_go(session).with_timer("retry", now + UNPROVED_PAUSE)
+
+
+def _refuse_all(session: Session, now: float) -> Session:
+    for message in session.messages:
+        if message.state is MessageState.QUEUED and is_waiting(session, message):
+            refusal = "the session has ended"
+        elif message.state is MessageState.OFFERED and session.attempt is None:
+            refusal = "the session ended before the agent reported it"
+        else:
+            continue
+        session = session.with_message(message.moved(MessageState.REFUSED, now, refusal))
+    return session
+
+
+def _brief(text: str, limit: int = 200) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

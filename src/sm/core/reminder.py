@@ -1,0 +1,53 @@
+"""Reminders: text that a session is sent later, once or again and again."""
+
+from dataclasses import replace
+
+from sm.core import delivery
+from sm.core.effects import Effect
+from sm.core.events import MessageQueued, ReminderCancelled, ReminderSet
+from sm.core.message import Message
+from sm.core.state import Reminder, Session
+
+Result = tuple[Session, tuple[Effect, ...]]
+
+
+def set_(session: Session, event: ReminderSet) -> Session:
+    reminder = Reminder(
+        id=event.id,
+        text=event.text,
+        due=event.due,
+        every=event.every,
+        sender_name=event.sender_name,
+    )
+    others = tuple(r for r in session.reminders if r.id != event.id)
+    session = replace(session, reminders=(*others, reminder))
+    return session.with_timer(f"reminder:{event.id}", event.due)
+
+
+def cancelled(session: Session, event: ReminderCancelled) -> Session:
+    kept = tuple(r for r in session.reminders if r.id != event.id)
+    return replace(session, reminders=kept).with_timer(f"reminder:{event.id}", None)
+
+
+def fired(session: Session, reminder_id: str, now: float) -> Result:
+    """Queue the reminder as a message; a repeating one is set again, missed rounds skipped."""
+    reminder = next((r for r in session.reminders if r.id == reminder_id), None)
+    if reminder is None:
+        return session, ()
+    others = tuple(r for r in session.reminders if r.id != reminder_id)
+    session = replace(session, reminders=others)
+    if reminder.every is not None:
+        rounds = int((now - reminder.due) // reminder.every) + 1
+        next_due = reminder.due + rounds * reminder.every
+        again = replace(reminder, due=next_due, fired=reminder.fired + 1)
+        session = replace(session, reminders=(*others, again))
+        session = session.with_timer(f"reminder:{reminder_id}", next_due)
+    message = Message(
+        id=delivery.derived_id(f"{session.id}:{reminder.id}:{reminder.fired}"),
+        to=session.id,
+        sender_name=reminder.sender_name,
+        text=f"[sm reminder] {reminder.text}",
+        queued_at=now,
+        notify=False,
+    )
+    return delivery.queued(session, MessageQueued(message=message), now)

@@ -1,0 +1,273 @@
+"""The life of a session: every event goes through ``advance`` and nothing else changes it.
+
+Pure: events in, a new state and effects out. No clock, no tmux, no database.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from sm.core import delivery, reminder, turn
+from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, RenameTmux
+from sm.core.events import (
+    AgentExited,
+    AgentKilled,
+    AgentStarted,
+    ContextCompacted,
+    ContextEnded,
+    ContextStarted,
+    DaemonStarted,
+    DialogOpened,
+    EffectFailed,
+    EnterPressed,
+    Event,
+    HookNoticed,
+    KillRequested,
+    LaunchFailed,
+    MessageCancelled,
+    MessageQueued,
+    MessageSought,
+    NoticeDropped,
+    NoticeQueued,
+    PaneSeen,
+    PromptAccepted,
+    ReminderCancelled,
+    ReminderSet,
+    Renamed,
+    ScreenSeen,
+    SessionRequested,
+    TerminalLost,
+    TextPasted,
+    TimerFired,
+    TmuxRenamed,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+    TurnInterrupted,
+    TypingRefused,
+)
+from sm.core.ids import MessageId
+from sm.core.state import Context, Exit, Session, Sighting, Source, State
+
+Result = tuple[Session, tuple[Effect, ...]]
+
+
+def create(event: SessionRequested, now: float) -> Result:
+    """A new session, and the request to start its agent."""
+    asked = Sighting(source=Source.PERSON, says="asked for", at=now)
+    session = Session(
+        id=event.id,
+        name=event.name,
+        agent=event.agent,
+        arguments=event.arguments,
+        cwd=event.cwd,
+        parent=event.parent,
+        created_at=now,
+        proves=event.proves,
+        state=State.STARTING,
+        state_since=now,
+        verdict=asked,
+        sightings=(asked,),
+        context=Context(id=event.context),
+    )
+    return session, (LaunchAgent(),)
+
+
+def advance(session: Session, event: Event, now: float) -> Result:
+    """The session after one event, and what the world is asked to do about it."""
+    session = session.pruned()
+    sighting = _sighting(session, event, now)
+    session, effects = _apply(session, event, now)
+    session = _settle(session, sighting, now)
+    session, begun = delivery.due(session, now)
+    return session, (*effects, *begun)
+
+
+def _apply(session: Session, event: Event, now: float) -> Result:
+    match event:
+        case (
+            ContextStarted() | ContextEnded() | PromptAccepted() | ToolStarted() | ToolEnded()
+            | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
+        ):  # fmt: skip
+            return turn.hooked(session, event, now)
+        case ScreenSeen():
+            return turn.screen_seen(session, event, now)
+        case MessageQueued():
+            return delivery.queued(session, event, now)
+        case MessageCancelled():
+            return delivery.cancelled(session, event, now)
+        case TextPasted():
+            return delivery.pasted(session, event, now)
+        case EnterPressed():
+            return delivery.entered(session, event, now)
+        case TypingRefused():
+            return delivery.refused(session, event, now)
+        case MessageSought():
+            return delivery.sought(session, event, now)
+        case TurnInterrupted():
+            return delivery.interrupted(session, event, now)
+        case ReminderSet():
+            return reminder.set_(session, event), ()
+        case ReminderCancelled():
+            return reminder.cancelled(session, event), ()
+        case TimerFired():
+            return _timer_fired(session, event.key, now)
+        case SessionRequested() | NoticeQueued() | NoticeDropped() | EffectFailed():
+            return session, ()
+        case _:
+            return _live_on(session, event, now)
+
+
+_LifeEvent = (
+    AgentStarted
+    | LaunchFailed
+    | AgentExited
+    | PaneSeen
+    | TerminalLost
+    | KillRequested
+    | AgentKilled
+    | Renamed
+    | TmuxRenamed
+    | DaemonStarted
+)
+
+
+def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
+    match event:
+        case AgentStarted(pane=pane):
+            return replace(session, pane=pane), (KillAgent(),) if session.kill_requested else ()
+        case LaunchFailed():
+            intended = session.kill_requested
+            return replace(session, exit=Exit(status=None, signal=None, intended=intended)), ()
+        case AgentExited():
+            return _exited(session, event, now)
+        case PaneSeen():
+            return replace(session, lost=False), ()
+        case TerminalLost():
+            return replace(session, lost=True), ()
+        case KillRequested():
+            session = replace(session, kill_requested=True)
+            return session, () if session.exit is None and session.pane is None else (KillAgent(),)
+        case AgentKilled():
+            return _killed(session, now)
+        case Renamed(name=name):
+            effects = (RenameTmux(name=name),) if session.alive else ()
+            return replace(session, name=name), effects
+        case TmuxRenamed(pane=pane):
+            return replace(session, pane=pane), ()
+        case DaemonStarted():
+            return session, (CheckPane(),) if session.alive else ()
+        case _:
+            assert_never(event)
+
+
+def _exited(session: Session, event: AgentExited, now: float) -> Result:
+    if session.exit is not None:
+        return session, ()
+    intended = session.kill_requested or event.status == 0
+    session = replace(
+        session,
+        exit=Exit(status=event.status, signal=event.signal, intended=intended),
+        ready=False,
+        lost=False,
+    )
+    words = _last_words(event)
+    if not intended:
+        session = replace(session, last_words=words)
+    session, told = turn.finish_turn(session, now, how=words)
+    session, sought = delivery.agent_gone(session)
+    effects = (*told, *sought)
+    if not intended and session.parent is not None:
+        crash = delivery.notice(
+            session, session.parent, "crash", f"{session.name} crashed: {words}", now
+        )
+        effects = (*effects, crash)
+    return session, effects
+
+
+def _killed(session: Session, now: float) -> Result:
+    session, told = turn.finish_turn(session, now, how="the session was ended")
+    exit_ = session.exit or Exit(status=None, signal=None, intended=True)
+    session = replace(session, exit=replace(exit_, intended=True), ready=False, attempt=None)
+    return replace(session, timers=(), reminders=()), told
+
+
+def _last_words(event: AgentExited) -> str:
+    if event.signal is not None:
+        return f"the agent was ended by signal {event.signal}"
+    if event.status is not None:
+        return f"the agent ended with exit code {event.status}"
+    return f"the agent is gone ({event.evidence})"
+
+
+def _timer_fired(session: Session, key: str, now: float) -> Result:
+    """A stored wait is over. One that was moved or taken away meanwhile does nothing."""
+    timer = session.timer(key)
+    if timer is None or timer.due > now:
+        return session, ()
+    session = session.with_timer(key, None)
+    kind, _, what = key.partition(":")
+    if kind == "confirm":
+        return delivery.confirm_due(session, now)
+    if kind == "expire":
+        return delivery.expired(session, MessageId(what), now)
+    if kind == "reminder":
+        return reminder.fired(session, what, now)
+    return session, ()
+
+
+def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
+    """What the event tells about the agent, as evidence with a source and an age."""
+    match event:
+        case (
+            ContextStarted() | ContextEnded() | PromptAccepted() | ToolStarted() | ToolEnded()
+            | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
+        ):  # fmt: skip
+            return turn.sighted(session, event)
+        case ScreenSeen(screen=screen):
+            says = f"{screen.sign.value} on the screen"
+            return Sighting(source=Source.SCREEN, says=says, at=now)
+        case AgentStarted(pane=pane):
+            return Sighting(source=Source.TMUX, says=f"pane {pane.id} started", at=now)
+        case PaneSeen(evidence=evidence) | AgentKilled(evidence=evidence):
+            return Sighting(source=Source.TMUX, says=evidence, at=now)
+        case AgentExited():
+            says = f"{_last_words(event)}: {event.evidence}"
+            return Sighting(source=Source.PROCESS, says=says, at=now)
+        case TerminalLost(reason=reason):
+            return Sighting(source=Source.TMUX, says=f"unreachable: {reason}", at=now)
+        case LaunchFailed(reason=reason):
+            return Sighting(source=Source.TMUX, says=f"could not start: {reason}", at=now)
+        case KillRequested(by=by):
+            return Sighting(source=Source.PERSON, says=f"{by} asked to end it", at=now)
+        case _:
+            return None
+
+
+def _settle(session: Session, sighting: Sighting | None, now: float) -> Session:
+    """The session with the state its facts allow, and the evidence that state rests on."""
+    if sighting is not None:
+        session = session.seen(sighting)
+    state = _judge(session)
+    if state is not session.state:
+        verdict = sighting or session.verdict
+        return replace(session, state=state, state_since=now, verdict=verdict)
+    if sighting is not None and sighting.source is session.verdict.source:
+        return replace(session, verdict=sighting)
+    return session
+
+
+def _judge(session: Session) -> State:
+    if session.exit is not None:
+        return State.ENDED if session.exit.intended else State.CRASHED
+    if session.pane is None:
+        return State.STARTING
+    if session.lost:
+        return State.UNKNOWN
+    if session.dialog is not None:
+        return State.WAITING
+    if session.turn is not None:
+        return State.WORKING
+    if session.ready:
+        return State.IDLE
+    return State.STARTING if session.proves else State.UNKNOWN

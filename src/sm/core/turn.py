@@ -1,0 +1,167 @@
+"""What a session's agent is doing, from its own reports and from what its screen shows.
+
+Hooks come late, twice and out of order. They are recognised by ids and by the producer's clock,
+never counted. A turn can end with no hook at all; then the screen is the evidence.
+"""
+
+from dataclasses import replace
+
+from sm.core import delivery
+from sm.core.effects import Effect
+from sm.core.events import (
+    ContextCompacted,
+    ContextEnded,
+    ContextStarted,
+    DialogOpened,
+    Hook,
+    HookEvent,
+    HookNoticed,
+    PromptAccepted,
+    ScreenSeen,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
+from sm.core.ids import PromptId
+from sm.core.state import Session, Sighting, Source, Turn
+from sm.core.terminal import Sign
+
+Result = tuple[Session, tuple[Effect, ...]]
+
+REMEMBERED_PROMPTS = 16
+SETTLED = 1.0
+"""A prompt box seen this long after the last hook is no flash between two tool calls."""
+
+
+def hooked(session: Session, event: HookEvent, now: float) -> Result:
+    """The session after one report of its agent."""
+    if is_foreign(session, event):
+        return session, ()
+    session = replace(session, lost=False)
+    match event:
+        case ContextStarted():
+            return context_started(session, event, now)
+        case PromptAccepted():
+            return prompt_accepted(session, event, now)
+        case ToolStarted() | ToolEnded() | DialogOpened():
+            return (session, ()) if is_late(session, event.hook) else at_work(session, event)
+        case TurnEnded():
+            return turn_ended(session, event.hook, now, last_words=event.last_words)
+        case TurnFailed():
+            return turn_ended(session, event.hook, now, failure=event.error)
+        case ContextCompacted():
+            context = replace(session.context, compactions=session.context.compactions + 1)
+            return replace(session, context=context), ()
+        case ContextEnded() | HookNoticed():
+            return session, ()
+
+
+def is_foreign(session: Session, event: HookEvent) -> bool:
+    """Whether the report comes from another client, such as one the agent itself started."""
+    known, theirs = session.context.id, event.hook.context
+    if known is None or theirs is None or known == theirs:
+        return False
+    return not (isinstance(event, ContextStarted) and event.source != "startup")
+
+
+def is_late(session: Session, hook: Hook) -> bool:
+    """Whether the hook tells of a turn that is already over."""
+    if hook.prompt is not None and hook.prompt in session.ended_prompts:
+        return True
+    return hook.at < session.turn_ended_at
+
+
+def sighted(session: Session, event: HookEvent) -> Sighting | None:
+    """The evidence a report is, or None if it says nothing about this session."""
+    if is_foreign(session, event) or is_late(session, event.hook):
+        return None
+    detail = f" {event.tool}" if isinstance(event, ToolStarted | ToolEnded) else ""
+    return Sighting(source=Source.HOOK, says=f"{event.hook.name}{detail}", at=event.hook.at)
+
+
+def context_started(session: Session, event: ContextStarted, now: float) -> Result:
+    effects: tuple[Effect, ...] = ()
+    old = session.context
+    is_new = event.hook.context != old.id
+    if event.source != "compact":
+        session, effects = finish_turn(session, now, how="the context was replaced")
+    context = replace(
+        old,
+        number=old.number + 1 if is_new and old.id is not None else old.number,
+        id=event.hook.context or old.id,
+        transcript=event.transcript or old.transcript,
+        compactions=0 if is_new else old.compactions,
+    )
+    return replace(session, context=context, ready=True, dialog=None), effects
+
+
+def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
+    evidence = f"{event.hook.name} of prompt {event.hook.prompt or 'without id'}"
+    if is_late(session, event.hook):
+        session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
+        return finish_messages(session, now, how="its turn had already ended")
+    effects: tuple[Effect, ...] = ()
+    if session.turn is not None and session.turn.prompt != event.hook.prompt:
+        session, effects = finish_turn(session, now, how="a newer prompt was accepted")
+    session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
+    turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
+    return replace(session, turn=turn, dialog=None, ready=True, refusals=0), effects
+
+
+def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
+    turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
+    dialog = event.question if isinstance(event, DialogOpened) else None
+    if isinstance(event, ToolStarted):
+        turn = replace(turn, tool=event.tool)
+    return replace(session, turn=turn, dialog=dialog, ready=True), ()
+
+
+def turn_ended(
+    session: Session, hook: Hook, now: float, *, last_words: str = "", failure: str = ""
+) -> Result:
+    turn = session.turn
+    session = _remember_end(session, hook.prompt)
+    if turn is not None and turn.prompt != hook.prompt and hook.at < turn.started_at:
+        return session, ()
+    session = replace(session, turn_ended_at=max(session.turn_ended_at, hook.at), ready=True)
+    if last_words or failure:
+        session = replace(session, last_words=last_words or f"error: {failure}")
+    return finish_turn(session, now, how=f"failed: {failure}" if failure else hook.name)
+
+
+def finish_turn(session: Session, now: float, *, how: str) -> Result:
+    """No turn runs any more; the messages it took are done and their senders told."""
+    if session.turn is not None:
+        session = _remember_end(session, session.turn.prompt)
+    session = replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
+    return finish_messages(session, now, how=how)
+
+
+def finish_messages(session: Session, now: float, *, how: str) -> Result:
+    return delivery.finish_accepted(session, now, how=how)
+
+
+def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
+    """The session after a look at its screen, which may know better than silence."""
+    screen = event.screen
+    if screen.sign is Sign.DIALOG:
+        return replace(session, dialog=screen.detail or "a dialog is open"), ()
+    if screen.sign is Sign.BUSY:
+        turn = session.turn or Turn(prompt=None, started_at=now)
+        return replace(session, dialog=None, turn=turn, ready=True), ()
+    if screen.sign is Sign.PROMPT:
+        session = replace(session, ready=True, dialog=None)
+        if session.turn is not None and not _recently_hooked(session, now):
+            return finish_turn(session, now, how="the prompt is back on the screen")
+    return session, ()
+
+
+def _recently_hooked(session: Session, now: float) -> bool:
+    return any(s.source is Source.HOOK and now - s.at < SETTLED for s in session.sightings)
+
+
+def _remember_end(session: Session, prompt: PromptId | None) -> Session:
+    if prompt is None or prompt in session.ended_prompts:
+        return session
+    return replace(session, ended_prompts=(*session.ended_prompts, prompt)[-REMEMBERED_PROMPTS:])

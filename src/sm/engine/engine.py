@@ -1,0 +1,346 @@
+"""What can be asked of sm, as calls: the composition of loop, actor and watch.
+
+Each call returns when what it did is on the disk.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sm.core.envelope import sanitise
+from sm.core.events import (
+    DaemonStarted,
+    KillRequested,
+    MessageCancelled,
+    MessageQueued,
+    ReminderCancelled,
+    ReminderSet,
+    Renamed,
+    SessionRequested,
+)
+from sm.core.ids import HookId, MessageId, ReminderId, SessionId
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
+from sm.core.message import Message, MessageState, Mode
+from sm.core.state import Reminder, Session, State
+from sm.engine import naming
+from sm.engine.actor import Actor, Log
+from sm.engine.launcher import Folders, Launcher
+from sm.engine.loop import Loop
+from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
+from sm.engine.typist import Typist
+from sm.engine.watch import ProcessWatch, Watch
+
+LAUNCH_WITHIN = 15.0
+MAX_TEXT = 1_000_000
+
+
+class RefusedError(Exception):
+    """It was understood and will not be done; the message says why and what to do."""
+
+
+class SessionFolders(Folders, Protocol):
+    """The folders, as far as new sessions need them."""
+
+    @property
+    def hook_command(self) -> Path: ...
+
+    def folder(self, session: SessionId) -> Path: ...
+
+    def prepare(
+        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+    ) -> None: ...
+
+    def discard(self, session: SessionId) -> None: ...
+
+
+Render = Callable[[Path, Path], list[str]]
+"""A raw log and the sizes its window had, as lines of text."""
+
+
+class WatchedProcesses(Processes, ProcessWatch, Protocol):
+    """The process table, with news of deaths."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    id: SessionId
+    name: str | None
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: str
+    parent: str | None
+    environment: Mapping[str, str]
+    prompt: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    id: MessageId
+    to: str
+    sender: str | None
+    text: str
+    mode: Mode
+    notify: bool
+    expires_in: float | None
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        terminal: Terminal,
+        dialects: Dialects,
+        processes: WatchedProcesses,
+        folders: SessionFolders,
+        clock: Clock,
+        log: Log,
+        identity: Callable[[SessionId], Mapping[str, str]],
+        render: Render,
+    ) -> None:
+        self.store = store
+        self.terminal = terminal
+        self.dialects = dialects
+        self.clock = clock
+        self._folders = folders
+        self._identity = identity
+        self._render = render
+        self._launcher = Launcher(terminal, processes, folders)
+        typist = Typist(terminal, dialects, processes, self.session)
+        self._actor = Actor(terminal, typist, self._launcher, log)
+        self.loop = Loop(store, clock, self._actor.submit)
+        self._actor.bind(self.loop)
+        self.watch = Watch(self.loop, terminal, dialects, self._launcher, processes)
+
+    @contextlib.asynccontextmanager
+    async def running(
+        self, version: str, drain: Callable[["Engine"], Awaitable[None]] | None = None
+    ) -> AsyncIterator["Engine"]:
+        """The engine at work: what the agents said meanwhile first, then what was left undone."""
+        pending = await self.loop.load()
+        async with asyncio.TaskGroup() as tasks:
+            workers = [tasks.create_task(self.loop.run())]
+            if drain is not None:
+                await drain(self)
+            for session in list(self.loop.sessions):
+                if session.alive:
+                    self.loop.post(session.id, DaemonStarted(version=version))
+            workers.append(tasks.create_task(self._actor.run()))
+            for effect in pending:
+                self._actor.submit(effect)
+            workers.append(tasks.create_task(self.watch.run()))
+            try:
+                yield self
+            finally:
+                await self.loop.drain()
+                for worker in workers:
+                    worker.cancel()
+
+    # --- reading -------------------------------------------------------------------------
+
+    def session(self, session_id: SessionId) -> Session:
+        return self.loop.session(session_id)
+
+    def find(self, reference: str) -> Session:
+        return naming.find(reference, self.loop.sessions)
+
+    async def message(self, message_id: MessageId) -> Message:
+        for session in self.loop.sessions:
+            held = session.message(message_id)
+            if held is not None:
+                return held
+        stored = await self.store.message(message_id)
+        if stored is None:
+            raise naming.NotFoundError(f"There is no message {message_id!r}. See: sm messages")
+        return stored
+
+    async def wait_until(self, done: Callable[[], bool], within: float) -> bool:
+        """Whether something became true in time, looked at after every commit."""
+        try:
+            async with asyncio.timeout(within):
+                while not done():
+                    await self.loop.next_commit()
+        except TimeoutError:
+            return False
+        return True
+
+    def raw_log(self, session_id: SessionId) -> str:
+        return self._folders.raw_log(session_id)
+
+    async def rendered_log(self, session_id: SessionId) -> list[str]:
+        raw, sizes = self._folders.raw_log(session_id), self._folders.sizes_log(session_id)
+        return await asyncio.to_thread(self._render, Path(raw), Path(sizes))
+
+    # --- sessions ------------------------------------------------------------------------
+
+    async def new_session(self, request: NewSession) -> Session:
+        """Start an agent. The same id again is the same request, sent again."""
+        if any(s.id == request.id for s in self.loop.sessions):
+            return self.session(request.id)
+        parent = self.find(request.parent).id if request.parent else None
+        dialect = self.dialects.named(request.agent)
+        name = self._name_for(request, dialect.name)
+        environment = self.dialects.clean(request.environment)
+        try:
+            line = dialect.plan(
+                LaunchRequest(
+                    session=request.id,
+                    agent=request.agent,
+                    arguments=request.arguments,
+                    cwd=request.cwd,
+                    environment=environment,
+                    folder=str(self._folders.folder(request.id)),
+                    hook_command=str(self._folders.hook_command),
+                )
+            )
+        except LaunchFailedError as error:
+            raise RefusedError(str(error)) from None
+        environment = {**environment, **self._identity(request.id)}
+        self._folders.prepare(request.id, line, environment, request.cwd)
+        asked = SessionRequested(
+            id=request.id,
+            name=name,
+            agent=request.agent,
+            arguments=request.arguments,
+            cwd=request.cwd,
+            parent=parent,
+            proves=dialect.proves,
+            context=line.context,
+        )
+        # Posted in one breath, so that the first prompt is stored with the session.
+        stored = self.loop.post(request.id, asked)
+        if request.prompt:
+            first = self._message(request.id, request.prompt)
+            self.loop.post(request.id, MessageQueued(message=first))
+        await stored
+        await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
+        return self.session(request.id)
+
+    def _name_for(self, request: NewSession, stem: str) -> str:
+        if request.name is None:
+            return naming.free_name(stem, self.loop.sessions)
+        return naming.check_name(request.name, self.loop.sessions)
+
+    def _message(self, to: SessionId, text: str) -> Message:
+        return Message(
+            id=MessageId(secrets.token_hex(6)),
+            to=to,
+            sender_name="you",
+            text=_checked(text),
+            queued_at=self.clock.now(),
+        )
+
+    async def kill(self, reference: str, *, by: str) -> Session:
+        session = self.find(reference)
+        if session.state is State.ENDED:
+            raise RefusedError(f"{session.name} has already ended.")
+        await self.loop.post(session.id, KillRequested(by=by))
+        ended = await self.wait_until(
+            lambda: self.session(session.id).state is State.ENDED, LAUNCH_WITHIN
+        )
+        if not ended:
+            raise RefusedError(
+                f"{session.name} could not be ended yet. See: sm explain {session.name}"
+            )
+        return self.session(session.id)
+
+    async def rename(self, reference: str, name: str) -> Session:
+        session = self.find(reference)
+        others = [s for s in self.loop.sessions if s.id != session.id]
+        return await self.loop.post(session.id, Renamed(name=naming.check_name(name, others)))
+
+    # --- messages ------------------------------------------------------------------------
+
+    async def send(self, request: NewMessage) -> Message:
+        """Queue a message. The same id again is the same message, sent again."""
+        target = self.find(request.to)
+        known = target.message(request.id) or await self.store.message(request.id)
+        if known is not None:
+            return known
+        if target.state is State.ENDED:
+            raise RefusedError(f"{target.name} has ended. Start a new session with: sm new")
+        sender = self._sender(request.sender)
+        now = self.clock.now()
+        message = Message(
+            id=request.id,
+            to=target.id,
+            sender=sender.id if sender else None,
+            sender_name=sender.name if sender else "you",
+            mode=request.mode,
+            text=_checked(request.text),
+            queued_at=now,
+            notify=request.notify,
+            expires_at=now + request.expires_in if request.expires_in is not None else None,
+        )
+        session = await self.loop.post(target.id, MessageQueued(message=message))
+        return session.message(message.id) or message
+
+    def _sender(self, reference: str | None) -> Session | None:
+        if reference is None:
+            return None
+        try:
+            return self.find(reference)
+        except naming.NotFoundError:
+            return None
+
+    async def cancel(self, message_id: MessageId) -> Message:
+        message = await self.message(message_id)
+        if message.state is MessageState.QUEUED:
+            session = await self.loop.post(message.to, MessageCancelled(message=message_id))
+            message = session.message(message_id) or message
+        if message.state is not MessageState.CANCELLED:
+            raise RefusedError(
+                f"Message {message_id} is {message.state.value}: it can no longer be withdrawn."
+            )
+        return message
+
+    # --- reminders -----------------------------------------------------------------------
+
+    async def remind(
+        self, reference: str, text: str, *, due_in: float, every: float | None, sender: str | None
+    ) -> Reminder:
+        session = self.find(reference)
+        if session.state is State.ENDED:
+            raise RefusedError(f"{session.name} has ended and cannot be reminded.")
+        by = self._sender(sender)
+        event = ReminderSet(
+            id=ReminderId(secrets.token_hex(4)),
+            text=_checked(text),
+            due=self.clock.now() + due_in,
+            every=every,
+            sender_name=by.name if by else "you",
+        )
+        session = await self.loop.post(session.id, event)
+        return next(r for r in session.reminders if r.id == event.id)
+
+    async def cancel_reminder(self, reminder_id: ReminderId) -> None:
+        for session in self.loop.sessions:
+            if any(r.id == reminder_id for r in session.reminders):
+                await self.loop.post(session.id, ReminderCancelled(id=reminder_id))
+                return
+        raise naming.NotFoundError(f"There is no reminder {reminder_id!r}. See: sm remind --list")
+
+    # --- hooks ---------------------------------------------------------------------------
+
+    async def hook(self, session_id: SessionId, payload: bytes, *, hook: HookId, at: float) -> None:
+        """Take in one report of an agent. The same hook id again changes nothing."""
+        session = self.session(session_id)
+        event = self.dialects.named(session.agent).decode_hook(payload, hook=hook, at=at)
+        if not self.loop.knows_hook(hook):
+            await self.loop.post(session_id, event, hook=hook)
+
+
+def _has_begun(session: Session) -> bool:
+    return session.pane is not None or session.exit is not None
+
+
+def _checked(text: str) -> str:
+    if not sanitise(text).strip():
+        raise RefusedError("The text is empty. Give some words, or '-' to read standard input.")
+    if len(text) > MAX_TEXT:
+        raise RefusedError(f"The text has {len(text)} characters; the limit is {MAX_TEXT}.")
+    return text

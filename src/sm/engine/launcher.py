@@ -1,0 +1,84 @@
+"""Starts agents, and finds out whether they are still there."""
+
+import asyncio
+from typing import Protocol
+
+from sm.core.events import AgentExited, AgentStarted, Event, LaunchFailed, PaneSeen, TerminalLost
+from sm.core.ids import SessionId
+from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
+from sm.core.state import Session
+from sm.core.terminal import Pane, View
+from sm.engine.ports import Processes, Terminal
+
+DEATH_SHOWN_WITHIN = 2.0
+"""tmux notices a death a moment after the process table does."""
+
+
+class Folders(Protocol):
+    """Where a session's files are."""
+
+    def launch_argv(self, session: SessionId) -> tuple[str, ...]: ...
+
+    def raw_log(self, session: SessionId) -> str: ...
+
+    def sizes_log(self, session: SessionId) -> str: ...
+
+    def forget_environment(self, session: SessionId) -> None:
+        """The session is over; so is the need for its caller's environment."""
+
+
+class Launcher:
+    def __init__(self, terminal: Terminal, processes: Processes, folders: Folders) -> None:
+        self._terminal = terminal
+        self._processes = processes
+        self._folders = folders
+
+    async def launch(self, session: Session) -> Event:
+        """Start the agent, or find it already started by a daemon that died."""
+        launch = PaneLaunch(
+            session=session.id,
+            tmux_session=session.name,
+            cwd=session.cwd,
+            argv=self._folders.launch_argv(session.id),
+            raw_log=self._folders.raw_log(session.id),
+            sizes_log=self._folders.sizes_log(session.id),
+        )
+        try:
+            pane = await self._terminal.find(session.id) or await self._terminal.launch(launch)
+        except (LaunchFailedError, TerminalUnreachableError) as error:
+            return LaunchFailed(reason=str(error))
+        return AgentStarted(pane=pane)
+
+    async def check(self, session: Session) -> Event:
+        """Is the agent still there? "Unreachable" is not an answer to that."""
+        pane = session.pane
+        if pane is None:
+            return AgentExited(status=None, signal=None, evidence="it has no pane")
+        lives = self._processes.started(pane.pid) == pane.started
+        try:
+            view = await self._settled_view(pane, lives)
+        except TerminalUnreachableError as error:
+            if lives:
+                return TerminalLost(reason=str(error))
+            return AgentExited(status=None, signal=None, evidence=f"process {pane.pid} is gone")
+        if view is None:
+            evidence = f"pane {pane.id} is gone" + (", its process lives on" if lives else "")
+            return AgentExited(status=None, signal=None, evidence=evidence)
+        if view.dead or not lives:
+            return AgentExited(
+                status=view.exit_status, signal=view.exit_signal, evidence=f"pane {pane.id} is dead"
+            )
+        return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+
+    async def _settled_view(self, pane: Pane, lives: bool) -> View | None:
+        """A view that agrees with the process table, or the last one if they never agree."""
+        deadline = asyncio.get_running_loop().time() + DEATH_SHOWN_WITHIN
+        while True:
+            view = await self._terminal.look(pane.id)
+            agrees = view is None or view.dead or lives
+            if agrees or asyncio.get_running_loop().time() > deadline:
+                return view
+            await asyncio.sleep(0.02)
+
+    def forget(self, session_id: SessionId) -> None:
+        self._folders.forget_environment(session_id)

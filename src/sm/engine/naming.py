@@ -1,0 +1,65 @@
+"""Names people give to sessions, and finding a session by what they typed."""
+
+import re
+from collections.abc import Iterable
+
+from sm.core.state import Session, State
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_LOOKS_LIKE_ID = re.compile(r"[0-9a-f]{8}")
+
+
+class NameRefusedError(ValueError):
+    """The name cannot be used; the message says why."""
+
+
+class NotFoundError(LookupError):
+    """Nothing fits what was asked for; the message says what to do."""
+
+
+def check_name(name: str, sessions: Iterable[Session]) -> str:
+    """The name, if a new session may have it."""
+    if _NAME.fullmatch(name) is None:
+        raise NameRefusedError(
+            f"{name!r} is not a usable name: 1 to 40 letters, digits, '-' or '_', "
+            "beginning with a letter or digit."
+        )
+    if _LOOKS_LIKE_ID.fullmatch(name):
+        raise NameRefusedError(f"{name!r} looks like a session id. Choose another name.")
+    if any(s.name == name and s.state is not State.ENDED for s in sessions):
+        raise NameRefusedError(f"{name} is taken. Choose another name, or: sm kill {name}")
+    return name
+
+
+def free_name(stem: str, sessions: Iterable[Session]) -> str:
+    """``stem-N`` with the lowest free number."""
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:30] or "session"
+    taken = {s.name for s in sessions if s.state is not State.ENDED}
+    return next(name for n in range(1, len(taken) + 2) if (name := f"{stem}-{n}") not in taken)
+
+
+def find(reference: str, sessions: Iterable[Session]) -> Session:
+    """The session meant by an id, a unique id prefix, or a name; living ones first."""
+    known = list(sessions)
+    living = [s for s in known if s.state is not State.ENDED]
+    for group in (living, known):
+        for fits in (_has_id, _has_name, _has_prefix):
+            found = [s for s in group if fits(s, reference)]
+            if len(found) == 1 or (found and fits is _has_name):
+                return found[-1]
+            if found:
+                names = ", ".join(f"{s.id} ({s.name})" for s in found)
+                raise NotFoundError(f"{reference!r} fits several sessions: {names}.")
+    raise NotFoundError(f"There is no session {reference!r}. See: sm ls --all")
+
+
+def _has_id(session: Session, reference: str) -> bool:
+    return session.id == reference
+
+
+def _has_name(session: Session, reference: str) -> bool:
+    return session.name == reference
+
+
+def _has_prefix(session: Session, reference: str) -> bool:
+    return bool(reference) and session.id.startswith(reference)

@@ -1,0 +1,200 @@
+"""The hands at the keyboard: looks, then types, then looks again.
+
+Every step can be asked for again after a crash. tmux itself keeps the mark of the last paste and
+the last Enter beside the pane, so a repeat is recognised even though we forgot.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from sm.core import envelope
+from sm.core.effects import InterruptTurn, PasteText, PressEnter, SeekMessage
+from sm.core.events import (
+    EnterPressed,
+    Event,
+    MessageSought,
+    TextPasted,
+    TurnInterrupted,
+    TypingRefused,
+)
+from sm.core.ids import SessionId
+from sm.core.launch import TerminalUnreachableError
+from sm.core.state import Session
+from sm.core.terminal import Obstacle, Pane, Place, Screen, Sign, View
+from sm.engine.ports import Dialects, Processes, Terminal
+
+LOOK_EVERY = 0.02
+SHOWN_WITHIN = 3.0
+"""How long a pasted text may take to appear in the agent's box."""
+UNPROVED_GAP = 0.3
+"""Between paste and Enter, for an agent whose box we cannot read."""
+ENTERED, INTERRUPTED = "@sm_entered", "@sm_interrupted"
+
+
+class Typist:
+    """Types for all sessions; asks for the session anew at every look, since it moves on."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        dialects: Dialects,
+        processes: Processes,
+        session: Callable[[SessionId], Session],
+    ) -> None:
+        self._terminal = terminal
+        self._dialects = dialects
+        self._processes = processes
+        self._session = session
+
+    async def paste(self, session_id: SessionId, effect: PasteText) -> Event:
+        session = self._session(session_id)
+        message = session.message(effect.message)
+        if session.pane is None or message is None or not _is_current(session, effect.mark):
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.PANE_GONE)
+        try:
+            view = await self._uncovered(session.pane)
+            if view is not None and view.pasted == effect.mark:
+                return TextPasted(mark=effect.mark)
+            obstacle = self._obstacle(session, session.pane, view)
+            if obstacle is not None:
+                return TypingRefused(mark=effect.mark, obstacle=obstacle)
+            text = envelope.wrap(message.id, message.sender_name, message.text)
+            await self._terminal.paste(session.pane.id, effect.mark, text)
+        except TerminalUnreachableError:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
+        return TextPasted(mark=effect.mark)
+
+    async def enter(self, session_id: SessionId, effect: PressEnter) -> Event:
+        try:
+            return await asyncio.wait_for(self._enter(session_id, effect), SHOWN_WITHIN)
+        except TimeoutError:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.NOT_SHOWN)
+        except TerminalUnreachableError:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
+
+    async def _enter(self, session_id: SessionId, effect: PressEnter) -> Event:
+        shown = False
+        while True:
+            session = self._session(session_id)
+            if session.pane is None or not _is_current(session, effect.mark):
+                return EnterPressed(mark=effect.mark, evidence="the agent already reported it")
+            view = await self._uncovered(session.pane)
+            if view is not None and view.entered == effect.press:
+                return EnterPressed(mark=effect.mark, evidence="Enter was already pressed")
+            obstacle = self._obstacle(session, session.pane, view)
+            if obstacle not in (None, Obstacle.DRAFT):
+                return TypingRefused(mark=effect.mark, obstacle=obstacle)
+            # Seen at two looks in a row: the agent has taken the whole paste in, so that the
+            # Enter comes in a read of its own and is not swallowed.
+            if view is not None and self._is_shown(session, view, effect):
+                if shown:
+                    return await self._press_enter(session.pane, effect)
+                shown = True
+            await asyncio.sleep(LOOK_EVERY if session.proves else UNPROVED_GAP)
+
+    def _is_shown(self, session: Session, view: View, effect: PressEnter) -> bool:
+        if not session.proves:
+            return True
+        dialect = self._dialects.named(session.agent)
+        return dialect.box_holds(dialect.read_screen(view), effect.message)
+
+    async def _press_enter(self, pane: Pane, effect: PressEnter) -> Event:
+        await self._terminal.press(pane.id, "Enter", option=ENTERED, mark=effect.press)
+        return EnterPressed(mark=effect.mark, evidence=f"Enter {effect.number}")
+
+    async def interrupt(self, session_id: SessionId, effect: InterruptTurn) -> Event:
+        session = self._session(session_id)
+        if session.pane is None:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.PANE_GONE)
+        try:
+            view = await self._uncovered(session.pane)
+            if view is not None and view.interrupted == effect.mark:
+                return TurnInterrupted(mark=effect.mark)
+            obstacle = self._obstacle(session, session.pane, view)
+            if obstacle is not Obstacle.BUSY:
+                reason = Obstacle.TURN_OVER if obstacle in (None, Obstacle.DRAFT) else obstacle
+                return TypingRefused(mark=effect.mark, obstacle=reason)
+            await self._terminal.press(
+                session.pane.id, "Escape", option=INTERRUPTED, mark=effect.mark
+            )
+        except TerminalUnreachableError:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
+        return TurnInterrupted(mark=effect.mark)
+
+    async def seek(self, session_id: SessionId, effect: SeekMessage) -> Event:
+        """Where is a message that was typed? The agent's own record is asked first."""
+        session = self._session(session_id)
+        dialect = self._dialects.named(session.agent)
+        transcript = session.context.transcript
+        if transcript is not None and await asyncio.to_thread(
+            dialect.transcript_holds, Path(transcript), effect.message
+        ):
+            return self._found(effect, Place.TRANSCRIPT, "it is in the agent's own transcript")
+        try:
+            view = await self._look(session)
+        except TerminalUnreachableError:
+            return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.value)
+        if view is None or view.dead or not self._lives(session):
+            return self._found(effect, Place.NOWHERE, Obstacle.AGENT_GONE.value)
+        screen = dialect.read_screen(view)
+        if dialect.box_holds(screen, effect.message):
+            return self._found(effect, Place.BOX, "it stands in the prompt box")
+        if screen.sign is Sign.PROMPT:
+            return self._found(effect, Place.NOWHERE, _whereabouts(screen))
+        return self._found(effect, Place.CANNOT_LOOK, f"the screen shows: {screen.sign.value}")
+
+    @staticmethod
+    def _found(effect: SeekMessage, place: Place, evidence: str) -> MessageSought:
+        return MessageSought(mark=effect.mark, place=place, evidence=evidence)
+
+    async def _look(self, session: Session) -> View | None:
+        return None if session.pane is None else await self._terminal.look(session.pane.id)
+
+    async def _uncovered(self, pane: Pane) -> View | None:
+        """A look at the pane, with copy mode left if that was possible."""
+        view = await self._terminal.look(pane.id)
+        if view is None or not view.in_mode:
+            return view
+        await self._terminal.leave_mode(pane.id)
+        return await self._terminal.look(pane.id)
+
+    def _lives(self, session: Session) -> bool:
+        pane = session.pane
+        return pane is not None and self._processes.started(pane.pid) == pane.started
+
+    def _obstacle(self, session: Session, pane: Pane, view: View | None) -> Obstacle | None:
+        """Why nothing must be typed now, or None."""
+        if view is None:
+            return Obstacle.PANE_GONE
+        if view.dead or not self._lives(session):
+            return Obstacle.AGENT_GONE
+        if self._processes.is_stopped(pane.pid):
+            return Obstacle.STOPPED
+        if not self._processes.is_foreground(pane.pid):
+            return Obstacle.NOT_FOREGROUND
+        if view.in_mode:
+            return Obstacle.COPY_MODE
+        if not session.proves:
+            return None
+        return _on_screen(self._dialects.named(session.agent).read_screen(view))
+
+
+def _on_screen(screen: Screen) -> Obstacle | None:
+    match screen.sign:
+        case Sign.DIALOG:
+            return Obstacle.DIALOG
+        case Sign.BUSY:
+            return Obstacle.BUSY
+        case Sign.UNKNOWN:
+            return Obstacle.NO_BOX
+        case Sign.PROMPT:
+            return Obstacle.DRAFT if screen.draft else None
+
+
+def _is_current(session: Session, mark: str) -> bool:
+    return session.attempt is not None and session.attempt.mark == mark
+
+
+def _whereabouts(screen: Screen) -> str:
+    return "the prompt box holds other text" if screen.draft else "the prompt box is empty"

@@ -1,0 +1,140 @@
+"""The eyes: notices what no hook tells. A turn that ended silently, a dialog, a death.
+
+Looks only at sessions whose state could change without a report; an idle one costs nothing. A
+look is not news by itself: only what contradicts the claimed state is posted.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from sm.core.events import AgentExited, PaneSeen, ScreenSeen, TerminalLost
+from sm.core.ids import SessionId
+from sm.core.launch import TerminalUnreachableError
+from sm.core.state import Session, State, Step
+from sm.core.terminal import Screen, Sign
+from sm.engine.launcher import Launcher
+from sm.engine.loop import Loop, UnknownSessionError
+from sm.engine.ports import Dialects, Terminal
+
+EVERY = 0.75
+HURRIED = 0.1
+WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
+
+
+class ProcessWatch(Protocol):
+    """Calls back once when a process ends."""
+
+    def watch(self, pid: int, started: int, gone: Callable[[], None]) -> None: ...
+
+    def unwatch(self, pid: int) -> None: ...
+
+
+class Watch:
+    def __init__(
+        self,
+        loop: Loop,
+        terminal: Terminal,
+        dialects: Dialects,
+        launcher: Launcher,
+        processes: ProcessWatch,
+    ) -> None:
+        self._loop = loop
+        self._terminal = terminal
+        self._dialects = dialects
+        self._launcher = launcher
+        self._processes = processes
+        self._followed: dict[SessionId, int] = {}
+        self._seen: dict[SessionId, Sign] = {}
+        self._deaths: asyncio.Queue[SessionId] = asyncio.Queue()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._watch_screens())
+            tasks.create_task(self._watch_deaths())
+
+    # --- processes -----------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Be told when an agent's process ends; forget those of finished sessions."""
+        for session in self._loop.sessions:
+            pane = session.pane
+            if session.alive and pane is not None and self._followed.get(session.id) != pane.pid:
+                self._followed[session.id] = pane.pid
+                self._processes.watch(pane.pid, pane.started, self._died(session.id))
+            elif session.exit is not None and session.id in self._followed:
+                self._processes.unwatch(self._followed.pop(session.id))
+
+    def _died(self, session_id: SessionId) -> Callable[[], None]:
+        return lambda: self._deaths.put_nowait(session_id)
+
+    async def _watch_deaths(self) -> None:
+        while True:
+            await self.inspect(await self._deaths.get())
+
+    async def inspect(self, session_id: SessionId) -> None:
+        """Ask whether the agent is there, and tell what is new."""
+        try:
+            session = self._loop.session(session_id)
+        except UnknownSessionError:
+            return
+        if not session.alive:
+            return
+        event = await self._launcher.check(session)
+        is_news = isinstance(event, AgentExited | TerminalLost) or session.lost
+        if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
+            await self._loop.post(session_id, event)
+
+    # --- screens -------------------------------------------------------------------------
+
+    async def _watch_screens(self) -> None:
+        while True:
+            self.follow()
+            watched = [s for s in self._loop.sessions if _needs_eyes(s)]
+            for session in watched:
+                await self._look(session)
+            hurried = any(_is_interrupting(s) for s in watched)
+            if watched:
+                await asyncio.sleep(HURRIED if hurried else EVERY)
+            else:
+                await self._loop.next_commit()
+
+    async def _look(self, session: Session) -> None:
+        if session.pane is None:
+            return
+        try:
+            view = await self._terminal.look(session.pane.id)
+        except TerminalUnreachableError:
+            return
+        if view is None or view.dead:
+            await self.inspect(session.id)
+            return
+        if view.in_mode:
+            return
+        screen = self._dialects.named(session.agent).read_screen(view)
+        # Twice in a row: a single look may catch a flash between two tool calls.
+        before, self._seen[session.id] = self._seen.get(session.id), screen.sign
+        if before is screen.sign and _contradicts(screen, session):
+            await self._loop.post(session.id, ScreenSeen(screen=screen))
+
+
+def _needs_eyes(session: Session) -> bool:
+    return session.alive and session.proves and session.state in WATCHED
+
+
+def _is_interrupting(session: Session) -> bool:
+    return session.attempt is not None and session.attempt.step is Step.INTERRUPTING
+
+
+def _contradicts(screen: Screen, session: Session) -> bool:
+    """Whether the screen shows something else than the state we claim."""
+    match screen.sign:
+        case Sign.PROMPT:
+            return True
+        case Sign.DIALOG:
+            return session.state is not State.WAITING
+        case Sign.BUSY:
+            return session.state is not State.WORKING
+        case Sign.UNKNOWN:
+            return False

@@ -1,0 +1,1 @@
+"""Where sm keeps things and how it is configured."""

@@ -1,0 +1,144 @@
+"""Where everything of one user on one host lives. Cheap to import: every command needs it."""
+
+import os
+import socket
+import stat
+from pathlib import Path
+from zlib import crc32
+
+SOCKET_PATH_LIMIT = 103
+"""AF_UNIX paths end at 107 bytes on Linux and at 103 on macOS."""
+
+
+class HomeError(Exception):
+    """The folders cannot be used; the message says why and what to do."""
+
+
+class Home:
+    """All paths, derived from ``SM_HOME`` or the XDG folders."""
+
+    def __init__(self, base: Path, config: Path, runtime: Path, *, is_default: bool) -> None:
+        self.base = base
+        self.config = config
+        self.state = base / _hostname()
+        self.runtime = runtime
+        self.is_default = is_default
+        self.tag = f"{crc32(os.fsencode(os.path.realpath(self.state))):08x}"
+
+    @classmethod
+    def from_environment(cls) -> "Home":
+        moved = os.environ.get("SM_HOME")
+        if moved:
+            base = Path(moved).absolute()
+            return cls(base, base / "config.toml", _runtime(), is_default=False)
+        base = _xdg("XDG_STATE_HOME", ".local/state") / "sm"
+        config = _xdg("XDG_CONFIG_HOME", ".config") / "sm" / "config.toml"
+        return cls(base, config, _runtime(), is_default=True)
+
+    @property
+    def socket(self) -> Path:
+        return self.runtime / f"{self.tag}.sock"
+
+    @property
+    def lock(self) -> Path:
+        return self.runtime / f"{self.tag}.lock"
+
+    @property
+    def pid(self) -> Path:
+        return self.runtime / f"{self.tag}.pid"
+
+    @property
+    def store(self) -> Path:
+        return self.state / "store.db"
+
+    @property
+    def spool(self) -> Path:
+        return self.state / "spool"
+
+    @property
+    def token(self) -> Path:
+        return self.state / "token"
+
+    @property
+    def port(self) -> Path:
+        return self.state / "port"
+
+    @property
+    def logs(self) -> Path:
+        return self.state / "logs"
+
+    @property
+    def log(self) -> Path:
+        return self.logs / "daemon.log"
+
+    @property
+    def bin(self) -> Path:
+        return self.state / "bin"
+
+    @property
+    def sessions(self) -> Path:
+        return self.state / "sessions"
+
+    def tmux_socket(self, name: str) -> str:
+        """The tmux server's socket name: two homes never share a server."""
+        return name if self.is_default else f"{name}-{self.tag}"
+
+    def check(self) -> None:
+        """Refuse folders that are not ours, before anything is written."""
+        for folder in (self.base, self.runtime):
+            _refuse_foreign(folder)
+        if len(os.fsencode(self.socket)) > SOCKET_PATH_LIMIT:
+            raise HomeError(
+                f"The path {self.socket} is too long for a socket. "
+                "Set XDG_RUNTIME_DIR to a shorter folder."
+            )
+
+    def make(self) -> None:
+        """Create the folders, readable by their owner alone."""
+        self.check()
+        try:
+            for folder in (self.base, self.state, self.runtime, self.logs, self.bin,
+                           self.sessions, self.spool):  # fmt: skip
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise HomeError(
+                f"Cannot create {error.filename}: {error.strerror}. "
+                "Make it writable or set SM_HOME to another folder."
+            ) from None
+        self.check()
+
+
+def _refuse_foreign(folder: Path) -> None:
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise HomeError(f"Cannot use {folder}: {error.strerror}.") from None
+    if not stat.S_ISDIR(found.st_mode) and not folder.is_dir():
+        raise HomeError(f"{folder} is not a folder. Move it away or set SM_HOME.")
+    owner = folder.stat()
+    if owner.st_uid != os.geteuid():
+        raise HomeError(
+            f"{folder} belongs to uid {owner.st_uid}, you are {os.geteuid()}. "
+            "Run sm as its owner (without sudo) or set SM_HOME to a folder of your own."
+        )
+    if owner.st_mode & 0o077 and folder.name.startswith("sm-"):
+        raise HomeError(f"{folder} is open to others. Close it with: chmod 700 {folder}")
+
+
+def _xdg(variable: str, default: str) -> Path:
+    value = os.environ.get(variable, "")
+    return Path(value) if value.startswith("/") else Path.home() / default
+
+
+def _runtime() -> Path:
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    if given.startswith("/") and Path(given).is_dir():
+        return Path(given) / "sm"
+    return Path(f"/tmp/sm-{os.geteuid()}")  # noqa: S108 - checked: ours and closed, or refused
+
+
+def _hostname() -> str:
+    name = socket.gethostname().split(".")[0]
+    return "".join(c if c.isalnum() or c == "-" else "-" for c in name) or "localhost"

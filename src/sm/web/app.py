@@ -1,0 +1,60 @@
+"""All resources together."""
+
+from collections.abc import Callable
+
+import msgspec
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sm.api.types import Health
+from sm.engine.engine import Engine
+from sm.web import hooks, messages, openapi, sessions, system
+from sm.web.endpoint import Endpoint, problem
+
+
+def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
+    """Every documented endpoint."""
+    return (
+        *system.endpoints(health),
+        *sessions.ENDPOINTS,
+        *messages.ENDPOINTS,
+        hooks.DOCUMENTED,
+    )
+
+
+def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAside) -> Starlette:
+    endpoints = all_endpoints(health)
+    described: list[bytes] = []
+
+    async def description(request: Request) -> Response:
+        if not described:
+            described.append(msgspec.json.encode(openapi.describe(endpoints)))
+        return Response(described[0], media_type="application/json")
+
+    served = [e.route(engine) for e in endpoints if e is not hooks.DOCUMENTED]
+    routes = [
+        hooks.hook_route(engine, set_aside),
+        *served,
+        Route("/openapi.json", description, methods=["GET"]),
+    ]
+    return Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
+    )
+
+
+async def _http_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    words = {404: "There is no such address.", 405: "This address does not take that method."}
+    answer = problem(error.status_code, words.get(error.status_code, error.detail))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    structlog.get_logger().error("A request failed", path=request.url.path, exc_info=error)
+    return problem(500, "Something unforeseen happened. The daemon's log has it: sm daemon logs")

@@ -1,0 +1,136 @@
+"""One way to declare an endpoint: what it takes, what it gives, and what it says when refused.
+
+The same declaration decodes and encodes values, and is what ``/openapi.json`` is made of.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sm.api.types import Problem
+from sm.engine.engine import Engine, RefusedError
+from sm.engine.loop import UnknownSessionError
+from sm.engine.naming import NameRefusedError, NotFoundError
+
+MAX_BODY = 64 * 1024 * 1024
+_encode = msgspec.json.Encoder().encode
+
+
+class BadRequestError(ValueError):
+    """The request itself is wrong; the message names what."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One decoded request."""
+
+    engine: Engine
+    request: Request
+    body: Any = None
+    query: dict[str, Any] = field(default_factory=dict)
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One query parameter."""
+
+    name: str
+    type: Any
+    default: Any
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    method: str
+    path: str
+    about: str
+    handler: Handler
+    body: Any = None
+    gives: Any = None
+    status: int = 200
+    media: str = "application/json"
+    query: tuple[Query, ...] = ()
+    refusals: tuple[int, ...] = ()
+
+    def route(self, engine: Engine) -> Route:
+        decoder = None if self.body is None else msgspec.json.Decoder(self.body)
+
+        async def serve(request: Request) -> Response:
+            try:
+                call = Call(
+                    engine=engine,
+                    request=request,
+                    body=None if decoder is None else await _body(request, decoder),
+                    query={q.name: _query(request, q) for q in self.query},
+                )
+                return self._respond(await self.handler(call))
+            except Exception as error:  # noqa: BLE001 - the request boundary
+                return refusal(error)
+
+        return Route(self.path, serve, methods=[self.method])
+
+    def _respond(self, value: Any) -> Response:
+        if isinstance(value, Response):
+            return value
+        if self.gives is None:
+            return Response(status_code=204)
+        return Response(_encode(value), status_code=self.status, media_type=self.media)
+
+
+async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
+    length = request.headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MAX_BODY:
+        raise BadRequestError(f"The body must be at most {MAX_BODY} bytes.")
+    raw = await request.body()
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise BadRequestError(f"The body does not fit: {error}.") from None
+    except msgspec.DecodeError as error:
+        raise BadRequestError(f"The body is not valid JSON: {error}.") from None
+
+
+def _query(request: Request, query: Query) -> Any:
+    given = request.query_params.getlist(query.name)
+    if not given:
+        return query.default
+    try:
+        return msgspec.convert(given[-1], query.type, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadRequestError(f"The parameter {query.name} does not fit: {error}.") from None
+
+
+def refusal(error: Exception) -> Response:
+    """What the caller is told. Nothing of the inside leaks; the log has it."""
+    match error:
+        case NotFoundError():
+            return problem(404, str(error))
+        case UnknownSessionError():
+            return problem(404, f"There is no session {error}. See: sm ls --all")
+        case RefusedError():
+            return problem(409, str(error))
+        case BadRequestError() | NameRefusedError():
+            return problem(400, str(error))
+        case ClientDisconnect():
+            return Response(status_code=400)
+        case OSError():
+            return problem(507, f"The daemon could not write: {error.strerror or error}.")
+        case _:
+            raise error
+
+
+def problem(status: int, words: str) -> Response:
+    body: Problem = {"error": words}
+    return Response(_encode(body), status_code=status, media_type="application/json")

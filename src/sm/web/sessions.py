@@ -1,0 +1,206 @@
+"""Sessions: start, list, look at, rename, wait for, end."""
+
+import re
+import secrets
+from pathlib import Path
+
+from sm.api.types import (
+    Explanation,
+    LogView,
+    NewSessionBody,
+    RenameBody,
+    ScreenView,
+    SessionDetail,
+    SessionView,
+    StoredEvent,
+)
+from sm.core.ids import SessionId
+from sm.core.launch import TerminalUnreachableError
+from sm.core.state import Session, State
+from sm.engine.engine import NewSession, RefusedError
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query
+from sm.web.views import event_view, explanation, session_detail, session_view
+
+LONGEST_WAIT = 3600.0
+_WAIT = Query(name="timeout", type=float, default=30.0, about="Seconds to wait at most")
+
+
+async def list_(call: Call) -> list[SessionView]:
+    everything = call.query["all"]
+    return [
+        session_view(s)
+        for s in sorted(call.engine.loop.sessions, key=lambda s: s.created_at)
+        if everything or s.state is not State.ENDED
+    ]
+
+
+async def create(call: Call) -> SessionDetail:
+    body: NewSessionBody = call.body
+    cwd = body["cwd"]
+    if not Path(cwd).is_absolute() or not Path(cwd).is_dir():
+        raise BadRequestError(f"The working directory {cwd!r} does not exist. Give --cwd DIR.")
+    if "\0" in cwd or any("\0" in a for a in body.get("arguments", [])):
+        raise BadRequestError("Arguments cannot hold NUL characters.")
+    session = await call.engine.new_session(
+        NewSession(
+            id=_session_id(body.get("id")),
+            name=body.get("name"),
+            agent=body["agent"],
+            arguments=tuple(body.get("arguments", [])),
+            cwd=cwd,
+            parent=body.get("parent"),
+            environment=body.get("environment", {}),
+            prompt=body.get("prompt"),
+        )
+    )
+    if session.pane is None and session.exit is not None:
+        raise RefusedError(f"{session.name} could not be started: {session.verdict.says}")
+    return _detail(call, session)
+
+
+def _session_id(given: str | None) -> SessionId:
+    if given is None:
+        return SessionId(secrets.token_hex(4))
+    if re.fullmatch(r"[0-9a-f]{8}", given) is None:
+        raise BadRequestError("A session id is 8 hex digits.")
+    return SessionId(given)
+
+
+async def show(call: Call) -> SessionDetail:
+    return _detail(call, call.engine.find(call.path("session")))
+
+
+def _detail(call: Call, session: Session) -> SessionDetail:
+    return session_detail(call.engine, session, call.engine.raw_log(session.id))
+
+
+async def rename(call: Call) -> SessionDetail:
+    return _detail(call, await call.engine.rename(call.path("session"), call.body["name"]))
+
+
+async def kill(call: Call) -> SessionDetail:
+    return _detail(call, await call.engine.kill(call.path("session"), by="a person"))
+
+
+async def wait(call: Call) -> SessionDetail:
+    session = call.engine.find(call.path("session"))
+    wanted = call.query["until"]
+    if wanted not in ("idle", "ended"):
+        raise BadRequestError("until must be idle or ended.")
+    if wanted == "idle" and not session.proves:
+        raise RefusedError(
+            f"{session.name} runs an agent that does not report when it is idle. "
+            f"Wait for its end with: sm wait {session.name} --for ended"
+        )
+    over = {State.ENDED, State.CRASHED}
+    goal = {State.IDLE} if wanted == "idle" else over
+    within = min(max(call.query["timeout"], 0.0), LONGEST_WAIT)
+
+    def is_there() -> bool:
+        now = call.engine.session(session.id)
+        is_settled = now.state is State.IDLE and not any(m.is_open for m in now.messages)
+        return (
+            is_settled
+            if goal == {State.IDLE} and now.state not in over
+            else now.state in (goal | over)
+        )
+
+    if not await call.engine.wait_until(is_there, within):
+        now = call.engine.session(session.id)
+        raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
+    return _detail(call, call.engine.session(session.id))
+
+
+async def explain(call: Call) -> Explanation:
+    session = call.engine.find(call.path("session"))
+    recent = await call.engine.store.last_events(session.id, 12)
+    return explanation(session, recent, call.engine.clock.now())
+
+
+async def timeline(call: Call) -> list[StoredEvent]:
+    session = call.engine.find(call.path("session"))
+    limit = min(max(call.query["limit"], 1), 1000)
+    after = max(call.query["after"], 0)
+    recorded = await call.engine.store.events(session=session.id, after=after, limit=limit)
+    return [event_view(r) for r in recorded]
+
+
+async def screen(call: Call) -> ScreenView:
+    session = call.engine.find(call.path("session"))
+    if session.pane is None:
+        raise RefusedError(f"{session.name} has no terminal. See: sm log {session.name}")
+    try:
+        view = await call.engine.terminal.look(session.pane.id)
+    except TerminalUnreachableError as error:
+        raise RefusedError(f"tmux cannot be reached: {error}. See: sm doctor") from None
+    if view is None:
+        raise RefusedError(f"{session.name}'s terminal is gone. See: sm log {session.name}")
+    return {
+        "lines": list(view.lines),
+        "width": view.width,
+        "height": view.height,
+        "title": view.title,
+    }
+
+
+async def log(call: Call) -> LogView:
+    session = call.engine.find(call.path("session"))
+    lines = await call.engine.rendered_log(session.id)
+    limit = call.query["lines"]
+    path = Path(call.engine.raw_log(session.id))
+    return {
+        "lines": lines[-limit:] if limit > 0 else lines,
+        "path": str(path),
+        "bytes": path.stat().st_size if path.exists() else 0,
+    }
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET", path="/sessions", about="List sessions", handler=list_,
+        gives=list[SessionView],
+        query=(Query(name="all", type=bool, default=False, about="Ended ones too"),),
+    ),
+    Endpoint(
+        method="POST", path="/sessions", about="Start an agent in a new session", handler=create,
+        body=NewSessionBody, gives=SessionDetail, status=201, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}", about="Everything about one session",
+        handler=show, gives=SessionDetail, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="PATCH", path="/sessions/{session}", about="Rename a session", handler=rename,
+        body=RenameBody, gives=SessionDetail, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="DELETE", path="/sessions/{session}", about="End a session and its agent",
+        handler=kill, gives=SessionDetail, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/wait", about="Wait for a state", handler=wait,
+        gives=SessionDetail, refusals=(404, 409),
+        query=(Query(name="until", type=str, default="idle", about="idle or ended"), _WAIT),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/explain", handler=explain, gives=Explanation,
+        about="Why we believe its state: evidence, source, age", refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",
+        handler=timeline, gives=list[StoredEvent], refusals=(404, 409),
+        query=(
+            Query(name="after", type=int, default=0, about="Only events after this seq"),
+            Query(name="limit", type=int, default=200, about="At most this many"),
+        ),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/screen", about="What its terminal shows now",
+        handler=screen, gives=ScreenView, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/log", about="Everything it showed, as text",
+        handler=log, gives=LogView, refusals=(404, 409),
+        query=(Query(name="lines", type=int, default=0, about="Only the last N; 0 for all"),),
+    ),
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""About the daemon itself: health, metrics, the API's description, the event stream."""
+
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from sm.api.types import Health
+from sm.core.state import State
+from sm.engine.engine import Engine
+from sm.web.endpoint import Call, Endpoint, Query
+from sm.web.views import event_view
+
+EVENTS_AT_ONCE = 500
+_encode = msgspec.json.Encoder().encode
+
+
+def endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
+    async def tell_health(call: Call) -> Health:
+        return health()
+
+    async def metrics(call: Call) -> Response:
+        return Response(exposition(call.engine), media_type="text/plain; version=0.0.4")
+
+    return (
+        Endpoint(method="GET", path="/health", about="Whether the daemon is well",
+                 handler=tell_health, gives=Health),
+        Endpoint(method="GET", path="/metrics", about="Figures for Prometheus", handler=metrics,
+                 gives=str, media="text/plain"),
+        Endpoint(
+            method="GET", path="/events", handler=stream, gives=str, media="text/event-stream",
+            about="Every event as it is committed (server-sent events); resumes after a seq",
+            query=(
+                Query(name="after", type=int, default=-1,
+                      about="Begin after this seq; -1 for from now on"),
+            ),
+        ),
+    )  # fmt: skip
+
+
+async def stream(call: Call) -> Response:
+    after = call.query["after"]
+    resumed = call.request.headers.get("last-event-id", "")
+    if resumed.isdigit():
+        after = int(resumed)
+    if after < 0:
+        after = await _newest(call.engine)
+    return StreamingResponse(_events(call.engine, after), media_type="text/event-stream")
+
+
+async def _newest(engine: Engine) -> int:
+    return await engine.store.last_seq()
+
+
+async def _events(engine: Engine, after: int) -> AsyncIterator[bytes]:
+    yield b": sm\n\n"
+    while True:
+        found = await engine.store.events(after=after, limit=EVENTS_AT_ONCE)
+        for recorded in found:
+            after = recorded.seq
+            body = _encode(event_view(recorded))
+            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (
+                after,
+                type(recorded.event).__name__.encode(),
+                body,
+            )
+        if len(found) < EVENTS_AT_ONCE:
+            await engine.loop.next_commit()
+
+
+def exposition(engine: Engine) -> bytes:
+    """The figures in Prometheus' own form. Its library is loaded when first asked for."""
+    from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+
+    registry = CollectorRegistry()
+    sessions = Gauge("sm_sessions", "Sessions by state", ["state"], registry=registry)
+    for state in State:
+        sessions.labels(state.value).set(sum(s.state is state for s in engine.loop.sessions))
+    queued = Gauge("sm_messages_open", "Messages not yet done", registry=registry)
+    queued.set(sum(m.is_open for s in engine.loop.sessions for m in s.messages))
+    tally = engine.loop.tally
+    for name, about, value in (
+        ("sm_events", "Events committed since the daemon started", tally.events),
+        ("sm_commits", "Transactions since the daemon started", tally.commits),
+        ("sm_effects", "Effects asked for since the daemon started", tally.effects),
+        ("sm_failed_commits", "Transactions that failed", tally.failed_commits),
+    ):
+        Counter(name, about, registry=registry).inc(value)
+    return generate_latest(registry)

@@ -1,0 +1,152 @@
+"""From the core's values to the contract's."""
+
+import socket
+
+import msgspec
+
+from sm.api.types import (
+    Explanation,
+    MessageView,
+    ReminderView,
+    SessionDetail,
+    SessionView,
+    SightingView,
+    StoredEvent,
+)
+from sm.core.delivery import why_waiting
+from sm.core.journal import Recorded
+from sm.core.message import Message, MessageState
+from sm.core.state import Reminder, Session, Sighting
+from sm.engine.engine import Engine
+from sm.engine.loop import UnknownSessionError
+
+_HOST = socket.gethostname().split(".")[0]
+
+
+def session_view(session: Session) -> SessionView:
+    pane, context = session.pane, session.context
+    return {
+        "id": session.id,
+        "name": session.name,
+        "agent": session.agent,
+        "state": session.state.value,
+        "state_since": session.state_since,
+        "cwd": session.cwd,
+        "channel": None,
+        "parent": session.parent,
+        "host": _HOST,
+        "auto_handoff": False,
+        "created_at": session.created_at,
+        "context": {
+            "number": context.number,
+            "id": context.id,
+            "transcript": context.transcript,
+            "tokens": None,
+            "window": None,
+            "percent": None,
+        },
+        "tmux": pane and {"socket": pane.socket, "session": pane.session, "pane": pane.id},
+        "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
+        "last_handoff": None,
+    }
+
+
+def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDetail:
+    exit_ = session.exit
+    return {
+        **session_view(session),
+        "arguments": list(session.arguments),
+        "children": [s.id for s in engine.loop.sessions if s.parent == session.id],
+        "pid": session.pane.pid if session.pane and session.alive else None,
+        "last_words": session.last_words,
+        "exit": exit_
+        and {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
+        "reminders": [reminder_view(session, r) for r in session.reminders],
+        "raw_log": raw_log,
+        "proves": session.proves,
+    }
+
+
+def reminder_view(session: Session, reminder: Reminder) -> ReminderView:
+    return {
+        "id": reminder.id,
+        "session": session.name,
+        "text": reminder.text,
+        "due": reminder.due,
+        "every": reminder.every,
+    }
+
+
+def message_view(engine: Engine, message: Message) -> MessageView:
+    try:
+        session = engine.session(message.to)
+        to_name, waiting = session.name, why_waiting(session, message)
+    except UnknownSessionError:
+        to_name, waiting = message.to, None
+    return {
+        "id": message.id,
+        "to": message.to,
+        "to_name": to_name,
+        "from": message.sender_name,
+        "mode": message.mode.value,
+        "text": message.text,
+        "state": message.state.value,
+        "route": message.route and message.route.value,
+        "unproved": message.unproved,
+        "waiting": None if message.unproved else waiting,
+        "receipts": [
+            {"step": r.step, "at": r.at, "evidence": r.evidence} for r in message.receipts
+        ],
+    }
+
+
+def sighting_view(sighting: Sighting, now: float) -> SightingView:
+    return {
+        "source": sighting.source.value,
+        "says": sighting.says,
+        "at": sighting.at,
+        "age": max(0.0, now - sighting.at),
+    }
+
+
+def explanation(session: Session, recent: list[Recorded], now: float) -> Explanation:
+    newest = sorted(session.sightings, key=lambda s: -s.at)
+    return {
+        "id": session.id,
+        "name": session.name,
+        "state": session.state.value,
+        "state_since": session.state_since,
+        "because": sighting_view(session.verdict, now),
+        "evidence": [sighting_view(s, now) for s in newest],
+        "facts": _facts(session),
+        "waits": [f"{t.key} in {max(0.0, t.due - now):.1f} s" for t in session.timers],
+        "recent": [event_view(r) for r in recent],
+    }
+
+
+def _facts(session: Session) -> list[str]:
+    """What we hold to be true, in words; the state follows from these."""
+    turn, pane, attempt = session.turn, session.pane, session.attempt
+    facts = [
+        pane and f"pane {pane.id} in tmux session {pane.session}, process {pane.pid}",
+        session.lost and "tmux did not answer when last asked",
+        turn and f"a turn runs since {turn.started_at:.3f} (prompt {turn.prompt or 'unknown'})",
+        turn and turn.tool and f"its last tool is {turn.tool}",
+        session.dialog and f"a dialog is open: {session.dialog}",
+        session.ready and "the agent has shown that it can take a prompt",
+        attempt and f"message {attempt.message} is being given: {attempt.step.value}",
+        session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        not session.proves and "this kind of agent reports nothing about itself",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def event_view(recorded: Recorded) -> StoredEvent:
+    body = msgspec.to_builtins(recorded.event)
+    return {
+        "seq": recorded.seq,
+        "session": recorded.session,
+        "at": recorded.at,
+        "kind": type(recorded.event).__name__,
+        "body": body,
+    }

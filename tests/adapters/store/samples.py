@@ -1,0 +1,75 @@
+"""Sessions, messages and entries, as short as a test can say them."""
+
+from sm.core.effects import CheckPane, Effect
+from sm.core.events import Event, Hook, HookNoticed, Renamed
+from sm.core.ids import HookId, MessageId, SessionId
+from sm.core.journal import Entry, PendingEffect
+from sm.core.message import Message, MessageState
+from sm.core.state import Session, Sighting, Source, State
+
+NOON = 1_700_000_000.0
+
+
+def session(name: str = "ada", *, state: State = State.IDLE) -> Session:
+    return Session(
+        id=SessionId(name),
+        name=name,
+        agent="claude",
+        arguments=("--model", "opus"),
+        cwd="/work",
+        parent=None,
+        created_at=NOON,
+        proves=True,
+        state=state,
+        state_since=NOON,
+        verdict=Sighting(source=Source.HOOK, says="Stop", at=NOON),
+    )
+
+
+def message(
+    number: int,
+    *,
+    to: str = "ada",
+    state: MessageState = MessageState.QUEUED,
+    queued_at: float | None = None,
+) -> Message:
+    return Message(
+        id=MessageId(f"{to}-{number}"),
+        to=SessionId(to),
+        sender_name="you",
+        text=f"text {number}",
+        queued_at=NOON + number if queued_at is None else queued_at,
+        number=number,
+        state=state,
+    )
+
+
+def asked(number: int, effect: Effect | None = None, *, by: str = "ada") -> PendingEffect:
+    return PendingEffect(id=number, session=SessionId(by), effect=effect or CheckPane())
+
+
+def entry(
+    session: Session,
+    *,
+    event: Event | None = None,
+    at: float = NOON,
+    hook: str | None = None,
+    messages: tuple[Message, ...] = (),
+    asked: tuple[PendingEffect, ...] = (),
+    finished: int | None = None,
+) -> Entry:
+    if event is None:
+        event = Renamed(name=session.name) if hook is None else noticed(hook)
+    return Entry(
+        session=session,
+        event=event,
+        at=at,
+        hook=None if hook is None else HookId(hook),
+        messages=messages,
+        asked=asked,
+        finished=finished,
+    )
+
+
+def noticed(hook: str) -> HookNoticed:
+    return HookNoticed(hook=Hook(id=HookId(hook), name="Notification", at=NOON, context=None))

@@ -1,0 +1,138 @@
+"""The conversation with tmux: answers in order, losses told, nothing sent twice."""
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.server import TmuxTerminal
+from sm.core.launch import TerminalUnreachableError
+
+from .rig import Rig, until_true
+
+
+def client_pid(rig: Rig) -> int:
+    return int(rig.tmux("list-clients", "-F", "#{client_pid}"))
+
+
+def server_pid(terminal: TmuxTerminal) -> int:
+    assert terminal.server is not None
+    return terminal.server.pid
+
+
+async def test_a_missing_server_is_started(rig: Rig) -> None:
+    terminal = await rig.terminal()
+
+    assert terminal.connected
+    assert rig.tmux("list-sessions", "-F", "#{session_name}") == "_sm_home1"
+
+
+async def test_each_of_many_callers_gets_its_own_answer(terminal: TmuxTerminal) -> None:
+    words = [f"word-{n}" for n in range(200)]
+
+    answers = await asyncio.gather(
+        *(terminal.control.run("display-message", "-p", word) for word in words)
+    )
+
+    assert answers == [[word] for word in words]
+
+
+async def test_a_refused_command_raises_what_tmux_said(terminal: TmuxTerminal) -> None:
+    with pytest.raises(TmuxError, match="can't find pane: %999"):
+        await terminal.control.run("capture-pane", "-p", "-t", "%999")
+
+    assert await terminal.control.run("display-message", "-p", "still in step") == ["still in step"]
+
+
+async def test_a_line_that_is_no_command_is_refused(terminal: TmuxTerminal) -> None:
+    with pytest.raises(TmuxError, match="unknown command"):
+        await terminal.control.run("no-such-command")
+
+    assert await terminal.control.run("display-message", "-p", "still in step") == ["still in step"]
+
+
+async def test_a_list_stops_at_its_first_failure(terminal: TmuxTerminal) -> None:
+    with pytest.raises(TmuxError):
+        await terminal.control.run_list(
+            ("set-option", "-s", "@x", "first"),
+            ("kill-pane", "-t", "%999"),
+            ("set-option", "-s", "@x", "last"),
+        )
+
+    assert await terminal.control.run("show-option", "-s", "-v", "@x") == ["first"]
+
+
+async def test_a_caller_that_gave_up_does_not_shift_the_answers(terminal: TmuxTerminal) -> None:
+    impatient = asyncio.create_task(terminal.control.run("display-message", "-p", "unwanted"))
+    await asyncio.sleep(0)
+    impatient.cancel()
+
+    assert await terminal.control.run("display-message", "-p", "wanted") == ["wanted"]
+
+
+async def test_a_killed_connection_comes_back_by_itself(rig: Rig, terminal: TmuxTerminal) -> None:
+    changes: list[str] = []
+    terminal.notify(
+        connected=lambda: changes.append("connected"), lost=lambda: changes.append("lost")
+    )
+
+    os.kill(client_pid(rig), signal.SIGKILL)
+    await until_true(lambda: changes == ["lost", "connected"])
+
+    assert await terminal.control.run("display-message", "-p", "back") == ["back"]
+
+
+async def test_a_command_cut_off_from_its_answer_is_reported_and_never_repeated(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """The client dies after the command was sent: it may have run, so it is not sent again."""
+    client, server = client_pid(rig), server_pid(terminal)
+    os.kill(server, signal.SIGSTOP)
+    try:
+        sent = asyncio.create_task(terminal.control.run("set-option", "-s", "-a", "@x", "once."))
+        await asyncio.sleep(0)
+        os.kill(client, signal.SIGKILL)
+        async with asyncio.timeout(3):
+            with pytest.raises(TerminalUnreachableError, match="may have run"):
+                await sent
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+    shown = await terminal.control.run("show-option", "-s", "-v", "-q", "@x")
+    assert shown in ([], ["once."])
+
+
+async def test_a_stopped_server_is_unreachable_within_the_deadline(rig: Rig) -> None:
+    """And when it goes on, so do we."""
+    terminal = await rig.terminal(deadline=0.3)
+    began = asyncio.get_running_loop().time()
+    os.kill(server_pid(terminal), signal.SIGSTOP)
+    try:
+        for _ in range(2):
+            with pytest.raises(TerminalUnreachableError):
+                await terminal.control.run("list-panes", "-a")
+        assert asyncio.get_running_loop().time() - began < 1.5
+    finally:
+        os.kill(server_pid(terminal), signal.SIGCONT)
+
+    await until_true(lambda: terminal.connected)
+    assert await terminal.control.run("display-message", "-p", "back") == ["back"]
+
+
+async def test_closing_leaves_the_server_running(rig: Rig, terminal: TmuxTerminal) -> None:
+    await terminal.close()
+
+    assert rig.tmux("list-sessions", "-F", "#{session_name}") == "_sm_home1"
+    assert rig.tmux("list-clients") == ""
+
+
+async def test_a_new_server_has_none_of_our_secrets_in_its_environment(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SM_SESSION_TOKEN", "secret")
+
+    await rig.terminal()
+
+    assert "SM_SESSION_TOKEN" not in rig.tmux("show-environment", "-g")
