@@ -55,6 +55,8 @@ class Reply:
     """Seconds before anything is sent."""
     pause: float = 0.0
     """Seconds in the middle of the stream."""
+    retry: bool = False
+    """Whether an error invites the client to try again."""
     hold: threading.Event | None = None
     """The stream stops in the middle until this is set: an agent kept busy without sleeping."""
 
@@ -65,6 +67,7 @@ class Request:
 
     at: float
     headers: Mapping[str, str]
+    """Names in lower case."""
     body: Mapping[str, Any]
 
     @property
@@ -72,9 +75,27 @@ class Request:
         return str(self.body.get("model", ""))
 
     @property
+    def session(self) -> str:
+        """The client's session UUID: one conversation."""
+        return self.headers.get("x-claude-code-session-id", "")
+
+    @property
+    def is_auxiliary(self) -> bool:
+        """A question beside the conversation, such as its title: asked without tools."""
+        return not self.body.get("tools")
+
+    @property
+    def is_subagent(self) -> bool:
+        return "x-claude-code-agent-id" in self.headers
+
+    @property
+    def is_compaction(self) -> bool:
+        return COMPACTION in self.last_user_text
+
+    @property
     def is_main(self) -> bool:
-        """Whether it is a turn of the conversation: titles and checks are asked without tools."""
-        return bool(self.body.get("tools"))
+        """A step of a turn of the session itself."""
+        return not (self.is_auxiliary or self.is_subagent or self.is_compaction)
 
     @property
     def last_user_text(self) -> str:
@@ -83,9 +104,18 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """What a person (or sm) said in the last user message; empty after a tool."""
-        said = (block["text"] for block in self._last_user_content() if block["type"] == "text")
-        return "\n".join(text for text in said if not text.startswith("<system-reminder>"))
+        """What a person (or sm) said last; empty after a tool.
+
+        The last block alone: the client joins a prompt to an earlier one that got no reply.
+        """
+        said = [str(block["text"]) for block in self._last_user_content() if "text" in block]
+        return ([text for text in said if not text.startswith("<system-reminder>")] or [""])[-1]
+
+    def told(self, words: str) -> int:
+        """How often the words stand in the conversation, replies and tool results left out."""
+        blocks = (_blocks(m["content"]) for m in self.body["messages"] if m["role"] != "assistant")
+        texts = (block["text"] for content in blocks for block in content if "text" in block)
+        return sum(text.count(words) for text in texts)
 
     def _last_user_content(self) -> list[dict[str, Any]]:
         # Newer models get `system` messages after the user's own.
@@ -95,12 +125,17 @@ class Request:
 
 Script = Callable[[Request], Reply]
 DONE = Reply(text="Done.")
+COMPACTION = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."
+SUMMARY = Reply(text="<analysis>Short.</analysis><summary>A test was run.</summary>")
+TITLE = Reply(text='{"title":"A test"}')
 
 
 def by_prompt(replies: Sequence[tuple[str, Reply]], otherwise: Reply = DONE) -> Script:
-    """The first reply whose words are in the prompt; ``otherwise`` for any other and after tools."""
+    """The first reply whose words are in the prompt; else, and after tools, ``otherwise``."""
 
     def choose(request: Request) -> Reply:
+        if request.is_compaction:
+            return SUMMARY
         return next((reply for words, reply in replies if words in request.prompt), otherwise)
 
     return choose
@@ -133,6 +168,17 @@ class AnthropicApi:
     def count(self, words: str) -> int:
         """How many requests gave the model these words as news: in their last user message."""
         return sum(words in request.last_user_text for request in self.main_requests())
+
+    def times_told(self, words: str) -> int:
+        """How often the model was told these words: once is once, however often it was asked.
+
+        A request repeats the conversation so far, and the client repeats a request that failed;
+        so each conversation counts by the request that holds the words most often.
+        """
+        most: dict[str, int] = {}
+        for request in self.main_requests():
+            most[request.session] = max(most.get(request.session, 0), request.told(words))
+        return sum(most.values())
 
 
 @contextmanager
@@ -181,25 +227,26 @@ def _handler(api: AnthropicApi) -> type[BaseHTTPRequestHandler]:
                 self._send_json(404, _error("not_found_error", "There is no such thing here."))
 
         def _message(self, body: bytes) -> None:
-            request = Request(
-                at=time.time(), headers=dict(self.headers.items()), body=json.loads(body)
-            )
-            reply = api.script(request) if request.is_main else Reply(text="{}")
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(at=time.time(), headers=headers, body=json.loads(body))
             api.requests.append(request)
+            reply = TITLE if request.is_auxiliary else api.script(request)
             api.stopping.wait(reply.delay)
             if reply.status != 200:
-                self._send_json(reply.status, _error(reply.error, reply.text))
+                self._send_json(reply.status, _error(reply.error, reply.text), retry=reply.retry)
             elif request.body.get("stream"):
                 self._stream(request, reply)
             else:
                 self._send_json(200, _whole(request, reply))
 
-        def _send_json(self, status: int, content: Mapping[str, Any]) -> None:
+        def _send_json(
+            self, status: int, content: Mapping[str, Any], *, retry: bool = False
+        ) -> None:
             body = json.dumps(content).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("x-should-retry", "false")
+            self.send_header("x-should-retry", "true" if retry else "false")
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(body)
@@ -219,13 +266,11 @@ def _handler(api: AnthropicApi) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _events(
-    request: Request, reply: Reply, stopping: threading.Event
-) -> Iterator[dict[str, Any]]:
+def _events(request: Request, reply: Reply, stopping: threading.Event) -> Iterator[dict[str, Any]]:
     message = _whole(request, reply)
     blocks = message.pop("content")
     reason = message.pop("stop_reason")
-    start = {"content": [], "stop_reason": None, "usage": reply.usage.counted(1)}
+    start: dict[str, Any] = {"content": [], "stop_reason": None, "usage": reply.usage.counted(1)}
     yield {"type": "message_start", "message": {**message, **start}}
     for index, block in enumerate(blocks):
         yield from _block_events(index, block)

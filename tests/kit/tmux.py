@@ -3,6 +3,7 @@
 Real tmux, on a socket name of its own, without anybody's configuration, gone at the end.
 """
 
+import os
 import secrets
 import subprocess
 import time
@@ -114,10 +115,10 @@ def private_tmux() -> Iterator[Tmux]:
 
 def reap(name: str) -> None:
     """End the tmux server of this ``-L`` name, if there is one, and remove its socket."""
-    line = ["tmux", "-L", name, "-f", "/dev/null"]
-    path = subprocess.run(
-        [*line, "display-message", "-p", "#{socket_path}"], capture_output=True, text=True
-    ).stdout.strip()
-    subprocess.run([*line, "kill-server"], capture_output=True)
-    if path:
-        Path(path).unlink(missing_ok=True)
+    subprocess.run(["tmux", "-L", name, "-f", "/dev/null", "kill-server"], capture_output=True)
+    socket_path(name).unlink(missing_ok=True)
+
+
+def socket_path(name: str) -> Path:
+    """Where tmux keeps the socket of a ``-L`` name."""
+    return Path(os.environ.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}" / name

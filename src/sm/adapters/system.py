@@ -123,6 +123,7 @@ class ExitWatch:
 
     def _poll(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
         loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
 
         def look() -> None:
             nonlocal timer

@@ -1,1 +1,1 @@
-""""""
+"""The command line: one command, one file. Commands speak to the daemon through the API."""

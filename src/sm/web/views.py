@@ -45,7 +45,9 @@ def session_view(session: Session) -> SessionView:
             "window": None,
             "percent": None,
         },
-        "tmux": pane and {"socket": pane.socket, "session": pane.session, "pane": pane.id},
+        "tmux": None
+        if pane is None
+        else {"socket": pane.socket, "session": pane.session, "pane": pane.id},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": None,
     }
@@ -59,8 +61,9 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "children": [s.id for s in engine.loop.sessions if s.parent == session.id],
         "pid": session.pane.pid if session.pane and session.alive else None,
         "last_words": session.last_words,
-        "exit": exit_
-        and {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
+        "exit": None
+        if exit_ is None
+        else {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "raw_log": raw_log,
         "proves": session.proves,

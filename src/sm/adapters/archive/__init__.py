@@ -1,1 +1,1 @@
-""""""
+"""What agents showed: raw logs turned into text."""

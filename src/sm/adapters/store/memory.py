@@ -76,6 +76,9 @@ class MemoryStore:
     async def last_events(self, session: SessionId, limit: int) -> list[Recorded]:
         return _newest([e for e in self._events if e.session == session], limit)
 
+    async def last_seq(self) -> int:
+        return self._events[-1].seq if self._events else 0
+
     async def has_hook(self, hook: HookId) -> bool:
         return hook in self._hooks
 

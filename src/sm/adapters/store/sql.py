@@ -82,17 +82,12 @@ class SqlStore:
         return await self._read(read)
 
     async def pending(self) -> list[PendingEffect]:
-        rows = await self._rows(statements.EFFECTS)
-        return [
-            PendingEffect(id=r.id, session=r.session_id, effect=decode_effect(r.kind, r.body))
-            for r in rows
-        ]
+        return await self._all(statements.EFFECTS, _pending)
 
     async def message(self, message_id: MessageId) -> Message | None:
-        rows = await self._rows(
-            select(schema.message.c.body).where(schema.message.c.id == message_id)
-        )
-        return decode_message(rows[0].body) if rows else None
+        query = select(schema.message.c.body).where(schema.message.c.id == message_id)
+        found = await self._all(query, _message)
+        return found[0] if found else None
 
     async def messages(
         self,
@@ -109,7 +104,7 @@ class SqlStore:
             query = query.where(message.session_id == to)
         if state is not None:
             query = query.where(message.state == state.value)
-        return [decode_message(row.body) for row in reversed(await self._rows(query))]
+        return (await self._all(query, _message))[::-1]
 
     async def events(
         self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
@@ -118,25 +113,26 @@ class SqlStore:
         query = statements.EVENTS.where(event.seq > after).order_by(event.seq).limit(limit)
         if session is not None:
             query = query.where(event.session_id == session)
-        return [_recorded(row) for row in await self._rows(query)]
+        return await self._all(query, _recorded)
 
     async def last_events(self, session: SessionId, limit: int) -> list[Recorded]:
         event = schema.event.c
         query = statements.EVENTS.where(event.session_id == session)
-        rows = await self._rows(query.order_by(event.seq.desc()).limit(limit))
-        return [_recorded(row) for row in reversed(rows)]
+        newest = query.order_by(event.seq.desc()).limit(limit)
+        return (await self._all(newest, _recorded))[::-1]
+
+    async def last_seq(self) -> int:
+        return max(await self._all(statements.LAST_SEQ, _first), default=0)
 
     async def has_hook(self, hook: HookId) -> bool:
         event = schema.event.c
-        return bool(await self._rows(select(event.seq).where(event.hook_id == hook)))
+        return bool(await self._all(select(event.seq).where(event.hook_id == hook), _first))
 
     async def recent_hooks(self, limit: int) -> list[HookId]:
-        rows = await self._rows(statements.HOOKS.limit(limit))
-        return [HookId(row.hook_id) for row in reversed(rows)]
+        return (await self._all(statements.HOOKS.limit(limit), _first))[::-1]
 
     async def last_effect(self) -> int:
-        rows = await self._rows(statements.LAST_EFFECT)
-        return int(rows[0].value) if rows else 0
+        return max(await self._all(statements.LAST_EFFECT, _first), default=0)
 
     async def prune(self, before: float) -> int:
         event, message = schema.event.c, schema.message.c
@@ -157,16 +153,16 @@ class SqlStore:
         (key,) = table.primary_key
         query = select(key).where(old).order_by(key).limit(PRUNED_AT_ONCE)
         dropped = 0
-        found = await self._rows(query)
+        found = await self._all(query, _first)
         while found:
-            rows = [{"key": row[0]} for row in found]
-            await self._write(partial(drop.run, rows=rows))
-            dropped += len(rows)
-            found = await self._rows(query.where(key > rows[-1]["key"]))
+            await self._write(partial(drop.run, rows=[{"key": k} for k in found]))
+            dropped += len(found)
+            found = await self._all(query.where(key > found[-1]), _first)
         return dropped
 
-    async def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return await self._read(lambda c: c.execute(query).all())
+    async def _all(self, query: Select[Any], made: Callable[[Row[Any]], T]) -> list[T]:
+        """Every row as a value, made in the reading thread: the loop has other work."""
+        return await self._read(lambda c: [made(row) for row in c.execute(query)])
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         try:
@@ -187,7 +183,23 @@ class SqlStore:
             ) from error
 
 
+def _first(row: Row[Any]) -> Any:  # noqa: ANN401  whatever the one column holds
+    return row[0]
+
+
+def _message(row: Row[Any]) -> Message:
+    return decode_message(row.body)
+
+
+def _pending(row: Row[Any]) -> PendingEffect:
+    effect = decode_effect(row.kind, row.body)
+    return PendingEffect(id=row.id, session=row.session_id, effect=effect)
+
+
 def _recorded(row: Row[Any]) -> Recorded:
     return Recorded(
-        seq=row.seq, session=row.session_id, at=row.at, event=decode_event(row.kind, row.body)
+        seq=row.seq,
+        session=row.session_id,
+        at=row.at,
+        event=decode_event(row.kind, row.body),
     )

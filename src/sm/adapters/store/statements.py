@@ -33,6 +33,7 @@ HOOKS = (
     .where(schema.event.c.hook_id.is_not(None))
     .order_by(schema.event.c.seq.desc())
 )
+LAST_SEQ = select(schema.event.c.seq).order_by(schema.event.c.seq.desc()).limit(1)
 LAST_EFFECT = select(schema.counter.c.value).where(schema.counter.c.name == schema.LAST_EFFECT)
 
 

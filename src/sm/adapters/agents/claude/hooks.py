@@ -5,6 +5,8 @@ It stands in the path of every tool call of every agent, so the payload is decod
 tools read and wrote (up to megabytes) is skipped, not built.
 """
 
+import json
+
 import msgspec
 
 from sm.core import envelope
@@ -65,15 +67,27 @@ class _ToolInput(msgspec.Struct):
 
 _payloads = msgspec.json.Decoder(_Payload)
 _tool_inputs = msgspec.json.Decoder(_ToolInput)
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def decode(payload: bytes, *, hook: HookId, at: float) -> HookEvent:
     """The event one hook call reports. Raises MalformedHookError, and nothing else."""
     try:
         told = _payloads.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedHookError(f"not a Claude Code hook: {error}") from error
+    except _UNREADABLE as error:
+        told = _decode_mended(payload, error)
     return _event(told, _reporter(told, hook, at))
+
+
+def _decode_mended(payload: bytes, error: Exception) -> _Payload:
+    """A second try: JavaScript cuts a text inside an emoji and sends the half as ``\\ud83d``."""
+    try:
+        if b"\\u" not in payload:
+            raise error
+        whole = json.dumps(json.loads(payload), ensure_ascii=False)
+        return _payloads.decode(whole.encode("utf-8", "replace"))
+    except (*_UNREADABLE, ValueError):
+        raise MalformedHookError(f"not a Claude Code hook: {error}") from error
 
 
 def _reporter(told: _Payload, hook: HookId, at: float) -> Hook:
@@ -140,7 +154,7 @@ def _question(told: _Payload) -> str:
 def _subject(tool_input: msgspec.Raw) -> str:
     try:
         asked = _tool_inputs.decode(tool_input)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         # Another tool's own form: its name alone is still a question.
         return ""
     choice = asked.questions[0].question if asked.questions else ""

@@ -13,8 +13,7 @@ from sm.core.ids import ContextId
 from sm.core.launch import AgentLine, LaunchRequest
 
 CONFIG_VARIABLE = "SM_DEMO_CONFIG"
-# By path: -m would load runpy first, a tenth of the demo's start.
-_PROGRAM = str(Path(__file__).with_name("__main__.py"))
+_MODULE = "sm.adapters.agents.demo"
 
 
 class DemoDialect(ClaudeDialect):
@@ -25,7 +24,7 @@ class DemoDialect(ClaudeDialect):
         settings = str(Path(request.folder, "demo-settings.json"))
         options = ("--session-id", context, "--settings", settings, "--name", request.session)
         return AgentLine(
-            argv=(sys.executable, "-I", _PROGRAM, *options, *request.arguments),
+            argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
             environment=_config(request),
             files={settings: hook_settings(request.hook_command)},
             context=context,

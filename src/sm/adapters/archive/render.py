@@ -1,0 +1,85 @@
+"""A raw terminal log as the lines a person saw.
+
+A real terminal emulator replays the bytes in the window sizes of the time. What scrolls off is
+kept; what an erased screen showed is kept before it is erased.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import avt
+
+CHUNK = 256 * 1024
+DEFAULT_SIZE = (220, 50)
+# The screen (2) or the scrollback (3) is erased: what stood there would be lost.
+_ERASED = re.compile("(\x1b\\[[23]J)")
+
+
+def render(raw: Path, sizes: Path) -> list[str]:
+    """Every line the log shows, oldest first. A missing log has none."""
+    steps = list(_sizes(sizes))
+    cols, rows = (steps[0][1], steps[0][2]) if steps else DEFAULT_SIZE
+    vt = avt.Vt(cols, rows, 0)
+    lines: list[str] = []
+    for offset, text in _pieces(raw, [offset for offset, _, _ in steps[1:]]):
+        for at, width, height in steps[1:]:
+            if at == offset:
+                lines += [line.text for line in vt.resize(width, height)[1]]
+        _feed(vt, text, lines)
+    lines += _shown(vt)
+    return [line.rstrip() for line in lines]
+
+
+def _feed(vt: avt.Vt, text: str, lines: list[str]) -> None:
+    for part in _ERASED.split(text):
+        if _ERASED.fullmatch(part):
+            lines += _shown(vt)
+        lines += [line.text for line in vt.feed_str(part)[1]]
+
+
+def _shown(vt: avt.Vt) -> list[str]:
+    """The screen, without the empty rows below the last text."""
+    shown = [line.text.rstrip() for line in vt.view()]
+    while shown and not shown[-1]:
+        shown.pop()
+    return shown
+
+
+def _sizes(path: Path) -> Iterator[tuple[int, int, int]]:
+    """(offset, columns, rows) of each change; lines that cannot be read are passed over."""
+    try:
+        recorded = path.read_text().splitlines()
+    except OSError:
+        return
+    for line in recorded:
+        try:
+            size = json.loads(line)
+            step = int(size["offset"]), int(size["cols"]), int(size["rows"])
+        except (ValueError, TypeError, KeyError):
+            continue
+        if 0 < step[1] <= 10_000 and 0 < step[2] <= 10_000:
+            yield step
+
+
+def _pieces(raw: Path, cuts: list[int]) -> Iterator[tuple[int, str]]:
+    """The log's text in pieces, cut where the window changed; with each piece's offset."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    ahead = sorted(cuts, reverse=True)
+    offset = 0
+    try:
+        file = raw.open("rb")
+    except OSError:
+        return
+    with file:
+        while True:
+            while ahead and ahead[-1] < offset:
+                ahead.pop()
+            limit = ahead.pop() - offset if ahead and ahead[-1] > offset else CHUNK
+            chunk = file.read(min(limit, CHUNK))
+            if not chunk:
+                return
+            yield offset, decode(chunk)
+            offset += len(chunk)

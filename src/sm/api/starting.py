@@ -1,0 +1,149 @@
+"""Starts the daemon on demand, replaces an older one, and stops it."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import sys
+import time
+
+from sm.settings.home import Home, HomeError
+from sm.version import VERSION
+
+READY_WITHIN = 20.0
+STOPPED_WITHIN = 15.0
+_KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "SM_HOME", "TMUX_TMPDIR")
+_KEPT_PREFIXES = ("LC_", "XDG_")
+
+
+class StartError(Exception):
+    """The daemon did not come up; the words say why and what to do."""
+
+
+def ensure(home: Home) -> None:
+    """A daemon of at least our version runs when this returns."""
+    try:
+        home.check()
+    except HomeError as error:
+        raise StartError(str(error)) from None
+    running = running_version(home)
+    if running is None:
+        start(home)
+    elif _is_older(running, VERSION):
+        stop(home)
+        start(home)
+
+
+def running_version(home: Home) -> str | None:
+    """The version of the daemon that runs, or None."""
+    found = _pid_file(home)
+    return found[1] if found is not None and is_running(home) else None
+
+
+def is_running(home: Home) -> bool:
+    """Whether some process holds the daemon's lock."""
+    try:
+        lock = os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def start(home: Home) -> None:
+    """Start the daemon apart from us, and wait until it answers."""
+    import subprocess
+
+    try:
+        home.make()
+    except HomeError as error:
+        raise StartError(str(error)) from None
+    errors = home.logs / "start.log"
+    try:
+        with errors.open("wb") as output:
+            child = subprocess.Popen(
+                [sys.executable, "-I", "-m", "sm.daemon"],
+                env=clean_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                cwd="/",
+            )
+    except OSError as error:
+        raise StartError(f"The daemon could not be started: {error}.") from None
+    deadline = time.monotonic() + READY_WITHIN
+    while not answers(home):
+        status = child.poll()
+        if status not in (None, 0) and not is_running(home):
+            raise StartError(_why(errors.read_text(errors="replace")))
+        if time.monotonic() > deadline:
+            raise StartError(
+                f"The daemon did not answer within {READY_WITHIN:g} s. See: {home.log}"
+            )
+        time.sleep(0.01)
+    child.returncode = 0  # It lives on without us; nothing is to be waited for.
+
+
+def _why(output: str) -> str:
+    last = [line for line in output.strip().splitlines() if line]
+    return last[-1] if last else "The daemon ended at once. See: sm daemon logs"
+
+
+def answers(home: Home) -> bool:
+    """Whether a worker serves: the parent alone would let us wait in the backlog."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(READY_WITHIN)
+            connection.connect(str(home.socket))
+            connection.sendall(
+                b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            )
+            return connection.recv(12).startswith(b"HTTP/1.1 200")
+    except OSError:
+        return False
+
+
+def stop(home: Home) -> bool:
+    """End the daemon and wait until it is gone; False when none ran."""
+    found = _pid_file(home)
+    if found is None or not is_running(home):
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(found[0], signal.SIGTERM)
+    deadline = time.monotonic() + STOPPED_WITHIN
+    while is_running(home):
+        if time.monotonic() > deadline:
+            raise StartError(f"The daemon (process {found[0]}) does not stop.")
+        time.sleep(0.01)
+    return True
+
+
+def clean_environment() -> dict[str, str]:
+    """What a daemon needs of its starter's environment: no secrets, nobody's identity."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+    }
+
+
+def _pid_file(home: Home) -> tuple[int, str] | None:
+    try:
+        pid, version = home.pid.read_text().split()
+        return int(pid), version
+    except (OSError, ValueError):
+        return None
+
+
+def _is_older(running: str, ours: str) -> bool:
+    def parts(version: str) -> list[int]:
+        return [int(p) if p.isdigit() else 0 for p in version.split(".")]
+
+    return parts(running) < parts(ours)

@@ -1,0 +1,36 @@
+"""Look at a session's terminal and type into it. Leave with the tmux prefix and d."""
+
+import argparse
+import os
+import shutil
+from typing import cast
+
+from sm.api.client import RefusedError, segment
+from sm.api.types import SessionDetail
+from sm.cli.output import client
+
+EXAMPLE = "sm attach ada"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="id, unique id prefix, or name")
+
+
+def run(args: argparse.Namespace) -> int:
+    return show(cast("SessionDetail", client().get(f"/sessions/{segment(args.session)}")))
+
+
+def show(session: SessionDetail) -> int:
+    """Become tmux, attached to the session."""
+    where = session["tmux"]
+    if where is None:
+        name = session["name"]
+        raise RefusedError(f"{name} has no terminal any more. Its past: sm log {name}", 409)
+    tmux = shutil.which("tmux")
+    if tmux is None:
+        raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    # Inside another tmux, nesting is what was asked for.
+    environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE")}
+    target = f"={where['session']}"
+    os.execve(tmux, ["tmux", "-S", where["socket"], "attach-session", "-t", target], environment)  # noqa: S606
+    return 0

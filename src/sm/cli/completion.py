@@ -1,0 +1,76 @@
+"""Print the completion for your shell; session names complete too."""
+
+import argparse
+from importlib import import_module
+
+EXAMPLE = 'eval "$(sm completion bash)"'
+SHELLS = ("bash", "zsh", "tcsh", "fish")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.shell == "fish":
+        print(_fish())
+        return 0
+    import shtab
+
+    print(shtab.complete(whole_parser(), shell=args.shell))
+    if args.shell == "bash":
+        print(_BASH_NAMES)
+    return 0
+
+
+def whole_parser() -> argparse.ArgumentParser:
+    """All commands in one parser: for completion and for the reference."""
+    from sm.cli.main import COMMANDS
+
+    whole = argparse.ArgumentParser(prog="sm")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
+    for name, about in COMMANDS.items():
+        module = import_module(f"sm.cli.{name}")
+        command = commands.add_parser(name, help=about, description=module.__doc__)
+        module.add_arguments(command)
+    return whole
+
+
+def _fish() -> str:
+    from sm.cli.main import COMMANDS
+
+    lines = ["complete -c sm -f"]
+    seen = "not __fish_seen_subcommand_from " + " ".join(COMMANDS)
+    for name, about in COMMANDS.items():
+        lines.append(f"complete -c sm -n '{seen}' -a {name} -d {about!r}")
+        command = argparse.ArgumentParser(prog=name)
+        import_module(f"sm.cli.{name}").add_arguments(command)
+        for action in command._actions:
+            flags = [f.removeprefix("--") for f in action.option_strings if f.startswith("--")]
+            lines += [
+                f"complete -c sm -n '__fish_seen_subcommand_from {name}' -l {flag}"
+                for flag in flags
+            ]
+            if action.metavar == "SESSION":
+                lines.append(
+                    f"complete -c sm -n '__fish_seen_subcommand_from {name}' "
+                    "-a '(sm ls 2>/dev/null | string match -r \"^[0-9a-f]{8}  (\\S+)\" -g)'"
+                )
+    return "\n".join(lines)
+
+
+_BASH_NAMES = """
+# Session names, asked of sm itself.
+_sm_names() {
+  local names
+  names=$(sm ls 2>/dev/null | awk 'NR > 1 && $1 ~ /^[0-9a-f]+$/ {print $2}')
+  COMPREPLY+=($(compgen -W "$names" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+_sm_with_names() {
+  type _shtab_sm >/dev/null 2>&1 && _shtab_sm "$@"
+  case "${COMP_WORDS[1]}" in
+    show|explain|attach|kill|rename|wait|tail|log|send|messages|remind)
+      [[ ${COMP_WORDS[COMP_CWORD]} == -* ]] || _sm_names ;;
+  esac
+}
+complete -F _sm_with_names sm"""

@@ -1,0 +1,43 @@
+"""Show the configuration in force, tell where its file is, or check it."""
+
+import argparse
+import sys
+
+from sm.cli.output import print_json
+from sm.settings.home import Home
+
+EXAMPLE = "sm config check"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("show", "path", "check"), default="show")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    import msgspec
+
+    from sm.settings.config import ConfigError, load
+
+    home = Home.from_environment()
+    if args.action == "path":
+        print(home.config)
+        return 0
+    try:
+        settings = load(home.config)
+    except ConfigError as error:
+        sys.stderr.write(f"sm: {error}\n")
+        return 1
+    if args.action == "check":
+        there = "is fine" if home.config.exists() else "is not there; the defaults hold"
+        print(f"{home.config} {there}.")
+        return 0
+    tables: dict[str, dict[str, object]] = msgspec.to_builtins(settings)
+    if args.json:
+        print_json(tables)
+        return 0
+    for table, values in tables.items():
+        print(f"[{table}]")
+        for key, value in values.items():
+            print(f"{key} = {msgspec.json.encode(value).decode()}")
+    return 0

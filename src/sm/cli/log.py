@@ -1,0 +1,45 @@
+"""Everything a session showed: as text, or the raw bytes its terminal received."""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+from typing import cast
+
+from sm.api.client import RefusedError, segment
+from sm.api.types import LogView, SessionDetail
+from sm.cli.output import client, print_json
+
+EXAMPLE = "sm log ada --lines 100"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="id, unique id prefix, or name")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--text", action="store_true", help="as lines of text (the default)")
+    form.add_argument("--raw", action="store_true", help="the bytes as they came, unredacted")
+    parser.add_argument("--lines", type=int, default=0, metavar="N", help="only the last N")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.raw:
+        return _raw(args.session)
+    path = f"/sessions/{segment(args.session)}/log"
+    log = cast("LogView", client().get(path, lines=max(args.lines, 0)))
+    if args.json:
+        print_json(log)
+    else:
+        for line in log["lines"]:
+            print(line)
+    return 0
+
+
+def _raw(reference: str) -> int:
+    session = cast("SessionDetail", client().get(f"/sessions/{segment(reference)}"))
+    try:
+        with Path(session["raw_log"]).open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    except OSError as error:
+        raise RefusedError(f"Its raw log cannot be read: {error.strerror}.", 409) from None
+    return 0

@@ -1,0 +1,41 @@
+"""List sessions: what runs, in which state, since when, and what waits for them."""
+
+import argparse
+from typing import cast
+
+from sm.api.types import SessionView
+from sm.cli.output import age, client, coloured, print_json, table
+
+EXAMPLE = "sm ls --all"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="ended ones too")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    found = cast("list[SessionView]", client().get("/sessions", all=str(args.all).lower()))
+    if args.json:
+        print_json(found)
+    elif not found:
+        print("No sessions. Start one with: sm new ada --agent demo")
+    else:
+        names = {s["id"]: s["name"] for s in found}
+        table(
+            ["ID", "NAME", "AGENT", "STATE", "SINCE", "QUEUED", "PARENT", "DIRECTORY"],
+            [
+                [
+                    s["id"],
+                    s["name"],
+                    s["agent"],
+                    coloured(s["state"]),
+                    age(s["state_since"]),
+                    str(s["queued"] or "-"),
+                    names.get(s["parent"] or "", s["parent"] or "-"),
+                    s["cwd"],
+                ]
+                for s in found
+            ],
+        )
+    return 0

@@ -1,0 +1,107 @@
+"""Finds the command, imports only that one, and turns refusals into one line and an exit code.
+
+Exit 0: done. 1: refused (what, why, what to do). 2: wrong usage, not inside a session, or the
+daemon cannot be reached or started.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+COMMANDS = {
+    "new": "start an agent in a new session",
+    "ls": "list sessions",
+    "show": "everything about one session",
+    "explain": "why we believe a session's state: evidence, source, age",
+    "attach": "look at a session's terminal and type into it",
+    "kill": "end a session and its agent",
+    "rename": "give a session another name",
+    "wait": "wait until a session is idle or has ended",
+    "tail": "what a session's screen shows now",
+    "log": "everything a session showed",
+    "send": "send a session a message that provably arrives",
+    "messages": "messages with their receipts",
+    "cancel": "withdraw a queued message",
+    "remind": "send a session a message later",
+    "daemon": "start, stop and look at the background process",
+    "doctor": "check everything sm needs, with the remedy",
+    "config": "show, find and check the configuration",
+    "completion": "completion for your shell",
+    "version": "print the version",
+    "demo": "the whole story in under a minute, no account, no network",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(overview())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        arguments = ["version"]
+    name = arguments[0]
+    if name not in COMMANDS:
+        sys.stderr.write(f"sm: there is no command {name!r}.{_nearest(name)} See: sm --help\n")
+        return 2
+    return _run(import_module(f"sm.cli.{name}"), name, arguments[1:])
+
+
+def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
+    parsed = parser(command, name).parse_args(arguments)
+    # Imported here: a command that needs no daemon should not pay for the client.
+    from sm.api.client import RefusedError, UnreachableError
+    from sm.api.starting import StartError
+    from sm.settings.home import HomeError
+
+    try:
+        return int(command.run(parsed) or 0)
+    except RefusedError as error:
+        sys.stderr.write(f"sm: {error}\n")
+        return 1
+    except (UnreachableError, StartError, HomeError) as error:
+        sys.stderr.write(f"sm: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output left; keep the interpreter from complaining at its end.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def parser(command: ModuleType, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    """The argument parser of one command."""
+    import argparse
+
+    made = argparse.ArgumentParser(
+        prog=f"sm {name}",
+        description=command.__doc__,
+        epilog=f"example:\n  {command.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(made)
+    return made
+
+
+def overview() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {about}" for name, about in COMMANDS.items()]
+    return (
+        "sm keeps coding agents in tmux alive and on task.\n\n"
+        "usage: sm COMMAND [...]\n\n" + "\n".join(lines) + "\n\n"
+        "`sm COMMAND --help` explains one command. Begin with: sm demo\n"
+    )
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

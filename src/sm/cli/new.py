@@ -1,0 +1,61 @@
+"""Start an agent in a new session, in this directory and environment. Prints the session's id."""
+
+import argparse
+import os
+import secrets
+from pathlib import Path
+from typing import cast
+
+from sm.api.client import RefusedError
+from sm.api.types import SessionDetail
+from sm.cli import attach
+from sm.cli.output import client, own_session, print_json
+
+EXAMPLE = 'sm new ada --agent demo --prompt "say hello"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="its name; made up if missing")
+    parser.add_argument(
+        "--agent", default="demo", metavar="AGENT",
+        help='demo (built in), claude, or any command in quotes (default: demo)',
+    )  # fmt: skip
+    parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory")
+    parser.add_argument("--parent", metavar="SESSION", help="the session it belongs to")
+    parser.add_argument("--prompt", metavar="TEXT", help="its first message")
+    parser.add_argument("--attach", action="store_true", help="look at it at once")
+    parser.add_argument("--json", action="store_true", help="print everything about it")
+    parser.add_argument("arguments", nargs="*", metavar="-- AGENT ARGS", help="for the agent")
+
+
+def run(args: argparse.Namespace) -> int:
+    cwd = Path(args.cwd).absolute()
+    if not cwd.is_dir():
+        raise RefusedError(f"{cwd} is not a directory. Give --cwd DIR.", 400)
+    body = {
+        "id": secrets.token_hex(4),
+        "name": args.name,
+        "agent": args.agent,
+        "arguments": args.arguments,
+        "cwd": str(cwd),
+        "parent": args.parent or own_session(),
+        "environment": {k: v for k, v in os.environ.items() if _is_text(k) and _is_text(v)},
+        "prompt": args.prompt,
+    }
+    session = cast("SessionDetail", client().call("POST", "/sessions", body))
+    if args.attach:
+        return attach.show(session)
+    if args.json:
+        print_json(session)
+    else:
+        print(session["id"])
+    return 0
+
+
+def _is_text(value: str) -> bool:
+    """Whether a value can travel as JSON: bytes that are no text are left behind."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

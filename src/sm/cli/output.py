@@ -1,0 +1,107 @@
+"""What commands share: the client, tables, colours, ages, JSON."""
+
+import json
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Sequence
+
+from sm.api.client import Client
+from sm.settings.home import Home
+
+_COLOURS = {
+    "idle": "32",
+    "working": "36",
+    "waiting": "33",
+    "starting": "34",
+    "crashed": "31",
+    "unknown": "35",
+    "ended": "90",
+    "queued": "33",
+    "offered": "36",
+    "accepted": "32",
+    "done": "32",
+    "expired": "31",
+    "refused": "31",
+    "cancelled": "90",
+}
+
+
+def client(*, start: bool = True) -> Client:
+    return Client(Home.from_environment(), start=start)
+
+
+def own_session() -> str | None:
+    """The id of the session this command runs in, if any."""
+    return os.environ.get("CLAUDE_SESSION_MANAGER_ID") or None
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def is_colourful() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def coloured(word: str) -> str:
+    """A state in its colour, on a terminal."""
+    colour = _COLOURS.get(word)
+    return f"\x1b[{colour}m{word}\x1b[0m" if colour and is_colourful() else word
+
+
+def dim(text: str) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if is_colourful() else text
+
+
+def age(since: float) -> str:
+    """How long ago, in one short word."""
+    seconds = max(0.0, time.time() - since)
+    for limit, unit, size in ((90, "s", 1), (5400, "m", 60), (172_800, "h", 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds / 86_400:.0f}d"
+
+
+def clock(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at)) + f".{int(at % 1 * 1000):03d}"
+
+
+def width(text: str) -> int:
+    """Columns a text takes on a terminal; colours take none."""
+    plain = text
+    while "\x1b[" in plain:
+        before, _, rest = plain.partition("\x1b[")
+        plain = before + rest.partition("m")[2]
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as their widest cell; the last one runs on."""
+    lines = [list(head), *map(list, rows)]
+    widths = [max(width(line[i]) for line in lines) for i in range(len(head))]
+    for number, line in enumerate(lines):
+        cells = [c + " " * (w - width(c)) for c, w in zip(line, widths, strict=True)]
+        text = "  ".join(cells).rstrip()
+        print(dim(text) if number == 0 else text)
+
+
+def brief(text: str, limit: int = 60) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def seconds(text: str) -> float:
+    """``10m``, ``1h``, ``90`` (seconds) as seconds, for argparse."""
+    import argparse
+
+    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+    number, unit = (text[:-1], text[-1]) if text and text[-1] in units else (text, "s")
+    try:
+        value = float(number) * units[unit]
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 10 * 365 * 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 30s, 10m, 1h or 2d")
+    return value

@@ -1,0 +1,63 @@
+"""Send a session a message later, once or again and again; list and cancel reminders."""
+
+import argparse
+import sys
+from typing import cast
+
+from sm.api.client import segment
+from sm.api.types import ReminderView
+from sm.cli.output import age, brief, client, clock, own_session, print_json, seconds, table
+
+EXAMPLE = 'sm remind ada "look at the build" --in 10m'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", nargs="?", help="who is reminded")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="of what")
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument("--in", dest="due_in", type=seconds, metavar="10m", help="once, after this")
+    when.add_argument("--every", type=seconds, metavar="1h", help="again and again")
+    when.add_argument("--cancel", metavar="ID", help="cancel a reminder")
+    when.add_argument("--list", action="store_true", help="all reminders")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.cancel:
+        client().call("DELETE", f"/reminders/{segment(args.cancel)}")
+        print(f"{args.cancel} is cancelled.")
+        return 0
+    if args.list:
+        return _list(as_json=args.json)
+    if not args.session or not args.text or (args.due_in is None and args.every is None):
+        sys.stderr.write("sm: give SESSION, TEXT and --in or --every. See: sm remind --help\n")
+        return 2
+    due_in = args.every if args.due_in is None else args.due_in
+    body = {"text": args.text, "due_in": due_in, "every": args.every, "sender": own_session()}
+    path = f"/sessions/{segment(args.session)}/reminders"
+    reminder = cast("ReminderView", client().call("POST", path, body))
+    if args.json:
+        print_json(reminder)
+    else:
+        print(reminder["id"])
+    return 0
+
+
+def _list(*, as_json: bool) -> int:
+    found = cast("list[ReminderView]", client().get("/reminders"))
+    if as_json:
+        print_json(found)
+    elif not found:
+        print("No reminders.")
+    else:
+        table(
+            ["ID", "SESSION", "DUE", "EVERY", "TEXT"],
+            [[r["id"], r["session"], clock(r["due"]), _every(r), brief(r["text"])] for r in found],
+        )
+    return 0
+
+
+def _every(reminder: ReminderView) -> str:
+    import time
+
+    return age(time.time() - reminder["every"]) if reminder["every"] else "-"

@@ -1,0 +1,48 @@
+"""Everything about one session."""
+
+import argparse
+from typing import cast
+
+from sm.api.client import segment
+from sm.api.types import SessionDetail
+from sm.cli.output import age, brief, client, coloured, print_json
+
+EXAMPLE = "sm show ada"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="SESSION", help="id, unique id prefix, or name")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    s = cast("SessionDetail", client().get(f"/sessions/{segment(args.session)}"))
+    if args.json:
+        print_json(s)
+        return 0
+    tmux, exit_ = s["tmux"], s["exit"]
+    rows = {
+        "session": f"{s['name']} ({s['id']})",
+        "agent": " ".join([s["agent"], *s["arguments"]]),
+        "state": f"{coloured(s['state'])} since {age(s['state_since'])}",
+        "directory": s["cwd"],
+        "parent": s["parent"] or "-",
+        "children": ", ".join(s["children"]) or "-",
+        "started": f"{age(s['created_at'])} ago on {s['host']}",
+        "process": str(s["pid"] or "-"),
+        "tmux": f"{tmux['session']} {tmux['pane']} on {tmux['socket']}" if tmux else "-",
+        "context": f"{s['context']['number']} ({s['context']['id'] or 'not known'})",
+        "transcript": s["context"]["transcript"] or "-",
+        "queued": str(s["queued"]),
+        "last words": brief(s["last_words"]) or "-",
+        "raw log": s["raw_log"],
+    }
+    if exit_ is not None:
+        how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
+        rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
+    for reminder in s["reminders"]:
+        rows[f"reminder {reminder['id']}"] = brief(reminder["text"])
+    widest = max(map(len, rows))
+    for key, value in rows.items():
+        print(f"{key:<{widest}}  {value}")
+    return 0

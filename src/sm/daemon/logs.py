@@ -1,0 +1,34 @@
+"""The daemon's own log: one JSON object a line, rotated, never a message's text."""
+
+import logging
+import logging.handlers
+import os
+
+import structlog
+
+from sm.settings.config import Settings, size
+from sm.settings.home import Home
+
+KEPT = 3
+
+
+def configure(home: Home, settings: Settings) -> None:
+    home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.umask(0o077)
+    handler = logging.handlers.RotatingFileHandler(
+        home.log, maxBytes=size(settings.daemon.log_size), backupCount=KEPT
+    )
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    level = logging.getLevelNamesMapping()[settings.daemon.log_level.upper()]
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,143 @@
+"""The parent: holds the listening sockets and restarts the worker when it dies.
+
+So small that it has nothing to fail on. A killed worker means that callers wait a moment in the
+sockets' backlog, never that they are refused.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+from sm.settings.home import Home
+from sm.version import VERSION
+
+BACKLOG = 1024
+STOP_WITHIN = 10.0
+QUICK_DEATH = 2.0
+PAUSES = (0.0, 0.05, 0.2, 1.0, 3.0)
+"""Before each restart of a worker that keeps dying young."""
+HOPELESS = 78
+"""Exit status (EX_CONFIG) of a worker that no restart can help; it has said why."""
+FDS = "SM_LISTEN_FDS"
+RESTARTS = "SM_RESTARTS"
+
+
+def run(worker: Sequence[str]) -> int:
+    """Hold the sockets until told to stop. Returns at once if another daemon already runs."""
+    home = Home.from_environment()
+    home.make()
+    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0
+    os.chdir("/")
+    sockets = [listen_unix(home), *listen_tcp(home)]
+    write_pid(home)
+    try:
+        return Parent(worker, sockets).run()
+    finally:
+        home.socket.unlink(missing_ok=True)
+        home.pid.unlink(missing_ok=True)
+
+
+def listen_unix(home: Home) -> socket.socket:
+    """The socket local callers use. Holding the lock, an old one is nobody's."""
+    home.socket.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(home.socket))
+    finally:
+        os.umask(before)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def listen_tcp(home: Home) -> list[socket.socket]:
+    """Loopback, on a port that never changes once chosen; none when somebody else has it."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", saved_port(home)))
+    except OSError:
+        listener.close()
+        return []
+    listener.listen(BACKLOG)
+    beside = home.port.with_name(".port")
+    beside.write_text(str(listener.getsockname()[1]))
+    beside.chmod(0o600)
+    beside.replace(home.port)
+    return [listener]
+
+
+def saved_port(home: Home) -> int:
+    try:
+        port = int(home.port.read_text())
+    except (OSError, ValueError):
+        return 0
+    return port if 1024 <= port <= 65535 else 0
+
+
+def write_pid(home: Home) -> None:
+    """Who runs, and which version: a newer command line replaces an older daemon."""
+    beside = home.pid.with_name(f".{home.pid.name}")
+    beside.write_text(f"{os.getpid()} {VERSION}\n")
+    beside.chmod(0o600)
+    beside.replace(home.pid)
+
+
+class Parent:
+    """Runs one worker at a time and passes signals on to it."""
+
+    def __init__(self, worker: Sequence[str], sockets: Sequence[socket.socket]) -> None:
+        self._worker = list(worker)
+        self._sockets = sockets
+        self._pid: int | None = None
+        self._stopping = False
+        self._restarts = 0
+
+    def run(self) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        deaths = 0
+        while not self._stopping:
+            born = time.monotonic()
+            status = self._serve()
+            if self._stopping or status == HOPELESS:
+                return 0 if self._stopping else status
+            deaths = deaths + 1 if time.monotonic() - born < QUICK_DEATH else 0
+            self._restarts += 1
+            time.sleep(PAUSES[min(deaths, len(PAUSES) - 1)])
+        return 0
+
+    def _serve(self) -> int:
+        """Run one worker to its end; its exit status."""
+        for listener in self._sockets:
+            listener.set_inheritable(True)
+        fds = ",".join(str(listener.fileno()) for listener in self._sockets)
+        environment = {**os.environ, FDS: fds, RESTARTS: str(self._restarts)}
+        self._pid = os.posix_spawn(self._worker[0], self._worker, environment)
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = None
+        return os.waitstatus_to_exitcode(status)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+        if self._pid is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGTERM)
+            signal.signal(signal.SIGALRM, self._lose_patience)
+            signal.setitimer(signal.ITIMER_REAL, STOP_WITHIN)
+
+    def _lose_patience(self, number: int, frame: FrameType | None) -> None:
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)

@@ -1,0 +1,176 @@
+"""The worker: puts the parts together and serves until told to stop.
+
+Order matters at the start: what agents reported while nobody listened is taken in first, then
+effects left undone by a killed predecessor are looked at, then callers are answered.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+
+import structlog
+
+from sm.adapters.agents import Dialects
+from sm.adapters.archive.render import render
+from sm.adapters.folders import SessionFolders
+from sm.adapters.spool import Spool
+from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
+from sm.adapters.store.schema import HEAD
+from sm.adapters.system import ProcessTable, SystemClock
+from sm.adapters.tmux.server import TmuxTerminal
+from sm.api.types import Health
+from sm.daemon import parent
+from sm.daemon.intake import Intake
+from sm.daemon.logs import configure
+from sm.daemon.serving import serve
+from sm.daemon.tokens import Tokens
+from sm.engine.engine import Engine
+from sm.engine.ports import Store
+from sm.settings.config import ConfigError, Settings, load, seconds
+from sm.settings.home import Home
+from sm.version import VERSION
+from sm.web.app import build
+from sm.web.guard import Guard
+
+PRUNE_EVERY = 6 * 3600.0
+
+
+def main() -> int:
+    home = Home.from_environment()
+    try:
+        settings = load(home.config)
+        configure(home, settings)
+        import uvloop
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(Worker(home, settings).run())
+    except (ConfigError, StoreDamagedError, StoreTooNewError) as error:
+        sys.stderr.write(f"{error}\n")
+        return parent.HOPELESS
+    return 0
+
+
+class Worker:
+    """The composition root of the daemon."""
+
+    def __init__(self, home: Home, settings: Settings) -> None:
+        self.home = home
+        self.settings = settings
+        self.log = structlog.get_logger()
+        self.started_at = time.time()
+        self.stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
+        async with self.parts() as (engine, intake, terminal):
+            self.log.info("Serving", version=VERSION, pid=os.getpid(), restarts=_restarts())
+            await self._serve(engine, intake, terminal)
+        self.log.info("Stopped", pid=os.getpid())
+
+    @contextlib.asynccontextmanager
+    async def parts(self) -> AsyncIterator[tuple[Engine, Intake, TmuxTerminal]]:
+        """Everything running, in the right order; taken down in reverse."""
+        folders = SessionFolders(self.home)
+        folders.write_scripts()
+        processes = ProcessTable()
+        store = await self.open_store()
+        terminal = TmuxTerminal(
+            socket_name=self.home.tmux_socket(self.settings.tmux.socket),
+            home_tag=self.home.tag,
+            history_limit=self.settings.tmux.history_limit,
+            folder=self.home.state / "tmux",
+            started=processes.started,
+        )
+        tokens = Tokens(self.home, folders)
+        engine = Engine(
+            store=store,
+            terminal=terminal,
+            dialects=Dialects(),
+            processes=processes,
+            folders=folders,
+            clock=SystemClock(),
+            log=self.log,
+            identity=tokens.identity,
+            render=render,
+        )
+        intake = Intake(Spool(self.home.spool), engine, self.log)
+        await terminal.start()
+        try:
+            async with engine.running(VERSION, intake.drain):
+                yield engine, intake, terminal
+        finally:
+            await terminal.close()
+            await store.close()
+
+    async def open_store(self) -> Store:
+        return await open_store(self.home.store)
+
+    async def _serve(self, engine: Engine, intake: Intake, terminal: TmuxTerminal) -> None:
+        sockets = _inherited()
+        tokens = Tokens(self.home, SessionFolders(self.home))
+
+        def health() -> Health:
+            return {
+                "version": VERSION,
+                "schema": HEAD,
+                "pid": os.getppid(),
+                "worker": os.getpid(),
+                "started_at": self.started_at,
+                "sessions": sum(s.alive for s in engine.loop.sessions),
+                "tmux": terminal.socket_path,
+                "tmux_connected": terminal.connected,
+                "port": _port(sockets),
+                "spool": intake.state(),
+                "restarts": _restarts(),
+            }
+
+        app = build(engine, health, intake.set_aside)
+        guarded = Guard(app, tokens.admin(), tokens.of_session)
+        async with asyncio.TaskGroup() as tasks:
+            chores = [
+                tasks.create_task(intake.run()),
+                tasks.create_task(self._prune(engine)),
+                tasks.create_task(self._recheck(engine, terminal)),
+            ]
+            await serve(app, guarded, sockets, self.stopping)
+            for chore in chores:
+                chore.cancel()
+
+    async def _prune(self, engine: Engine) -> None:
+        """Let go of the past, now and then."""
+        while True:
+            await asyncio.sleep(PRUNE_EVERY)
+            before = time.time() - seconds(self.settings.archive.retention)
+            dropped = await engine.store.prune(before)
+            self.log.info("Dropped what is older than the retention", rows=dropped)
+
+    async def _recheck(self, engine: Engine, terminal: TmuxTerminal) -> None:
+        """Each time tmux was lost and found again, ask after every agent."""
+        async for _ in terminal.reconnections():
+            for session in list(engine.loop.sessions):
+                await engine.watch.inspect(session.id)
+
+
+def _inherited() -> list[socket.socket]:
+    return [socket.socket(fileno=int(fd)) for fd in os.environ[parent.FDS].split(",")]
+
+
+def _port(sockets: list[socket.socket]) -> int | None:
+    for listener in sockets:
+        if listener.family == socket.AF_INET:
+            return int(listener.getsockname()[1])
+    return None
+
+
+def _restarts() -> int:
+    return int(os.environ.get(parent.RESTARTS, "0"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""Turns of the demo agent: hooks in Claude Code's order, records in its forms."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.agents.claude.transcript import holds
+from sm.core import envelope
+from sm.core.ids import MessageId
+from sm.core.terminal import Sign
+
+from .rig import Demo
+
+MESSAGE = MessageId("0123456789ab")
+
+
+def test_the_hooks_of_a_tool_turn_come_in_claude_codes_order(demo: Demo) -> None:
+    demo.start()
+    demo.prompt("%tool echo hi\n%tool false\n%say over")
+
+    demo.until_event("Stop")
+    assert demo.events() == [
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolBatch",
+        "PreToolUse",
+        "PostToolUseFailure",
+        "PostToolBatch",
+        "Stop",
+    ]
+    submit, stop = demo.hooks()[1], demo.hooks()[-1]
+    assert submit["prompt_id"] == stop["prompt_id"]
+    assert stop["last_assistant_message"] == "over"
+    assert stop["transcript_path"] == str(demo.transcript())
+
+
+def test_a_prompt_is_on_disk_before_the_model_works(demo: Demo) -> None:
+    """kill -9 in a turn leaves the prompt in the transcript and the last status as it was."""
+    demo.start("--session-id", "11111111-1111-4111-8111-111111111111")
+    demo.prompt(envelope.wrap(MESSAGE, "ada", "%work 60"))
+    demo.until(demo.received)
+    demo.until(lambda: demo.status()["status"] == "busy")
+    os.kill(demo.pid(), signal.SIGKILL)
+
+    demo.until_dead()
+    assert demo.transcript().stem == "11111111-1111-4111-8111-111111111111"
+    assert holds(demo.transcript(), MESSAGE)
+    assert demo.status()["status"] == "busy"
+    assert "SessionEnd" not in demo.events()
+
+
+def test_a_killed_conversation_goes_on_when_resumed(demo: Demo) -> None:
+    demo.start("--session-id", "22222222-2222-4222-8222-222222222222")
+    demo.submit("remember me")
+    demo.until_event("Stop")
+    os.kill(demo.pid(), signal.SIGKILL)
+    demo.until_dead()
+
+    demo.start("--resume", "22222222-2222-4222-8222-222222222222")
+    demo.submit("again")
+
+    demo.until_event("Stop", 2)
+    assert demo.hooks()[-3]["source"] == "resume"
+    prompts = [r["message"]["content"] for r in demo.records() if r["type"] == "user"]
+    assert prompts == ["remember me", "again"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--resume", "none"), "No conversation found with session ID: none"),
+        (("--settings", "/nowhere", "--window", "x"), "invalid int value"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(demo: Demo, options: tuple[str, ...], says: str) -> None:
+    demo.launch(*options)
+
+    assert demo.until_dead() in (1, 2)
+    assert says in demo.text()
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 0)])
+def test_a_signal_ends_it_with_a_report(demo: Demo, name: str, code: int) -> None:
+    """Also in the middle of a turn."""
+    demo.start()
+    demo.submit("%work 60")
+    demo.until(demo.received)
+    os.kill(demo.pid(), signal.Signals[name])
+
+    assert demo.until_dead() == code
+    assert demo.hooks()[-1]["reason"] == "other"
+    assert "Stop" not in demo.events()
+
+
+def test_clear_begins_a_new_conversation(demo: Demo) -> None:
+    """A new session id and transcript, an empty screen, and no Stop."""
+    demo.start()
+    demo.submit("before")
+    demo.until_event("Stop")
+    demo.settled()
+    old = demo.transcript()
+    demo.submit("/clear")
+    demo.until_event("SessionStart", 2)
+    demo.until(lambda: "before" not in "\n".join(demo.view().lines))
+    demo.settled()
+    demo.submit("after")
+    demo.until_event("Stop", 2)
+
+    *_, ended, begun, submitted, _ = demo.hooks()
+    assert (ended["hook_event_name"], ended["reason"]) == ("SessionEnd", "clear")
+    assert (begun["hook_event_name"], begun["source"]) == ("SessionStart", "clear")
+    assert ended["session_id"] == old.stem
+    assert begun["session_id"] == submitted["session_id"] == demo.transcript().stem != old.stem
+    assert demo.status()["sessionId"] == begun["session_id"]
+
+
+def test_a_full_context_is_compacted_with_loss(demo: Demo) -> None:
+    """The hooks, the boundary and the summary are Claude Code's; the history is gone."""
+    demo.start("--window", "3000")
+    demo.prompt("x" * 8000)
+    demo.until_event("Stop")
+
+    middle = demo.events()[2:-1]
+    assert middle == ["PreCompact", "SubagentStop", "SessionStart", "PostCompact"]
+    assert [h["trigger"] for h in demo.hooks() if "trigger" in h] == ["auto", "auto"]
+    boundary = next(r for r in demo.records() if r.get("subtype") == "compact_boundary")
+    metadata = boundary["compactMetadata"]
+    assert metadata["preTokens"] == 3000
+    assert metadata["postTokens"] < 1200
+    summary = next(r for r in demo.records() if r.get("isCompactSummary"))
+    assert summary["message"]["content"].startswith("This session is being continued")
+
+
+def test_a_script_can_fill_the_context(demo: Demo) -> None:
+    """%usage sets the number reported from then on; /compact brings it down."""
+    demo.start()
+    demo.prompt("%usage 150000\n%say full")
+    demo.until_event("Stop")
+    demo.settled()
+    demo.submit("/compact")
+    demo.until_event("PostCompact")
+    demo.settled()
+    demo.submit("small again")
+    demo.until_event("Stop", 2)
+
+    usages = [r["message"]["usage"] for r in demo.records() if r["type"] == "assistant"]
+    tokens = [u["input_tokens"] + u["cache_read_input_tokens"] for u in usages]
+    assert tokens[0] == 150_000
+    assert tokens[1] < 2000
+
+
+def test_an_api_error_ends_the_turn_with_stop_failure(demo: Demo) -> None:
+    demo.start()
+    demo.submit("%fail overloaded")
+
+    demo.until_event("StopFailure")
+    demo.settled()
+    assert "Stop" not in demo.events()
+    assert demo.hooks()[-1]["error"] == "overloaded"
+    synthetic = next(r for r in demo.records() if r["type"] == "assistant")
+    assert synthetic["isApiErrorMessage"] is True
+    assert synthetic["message"]["model"] == "<synthetic>"
+
+
+@pytest.mark.parametrize(("how", "status"), [("exit 3", 3), ("SIGSEGV", 139), ("", 137)])
+def test_a_script_can_crash_the_agent(demo: Demo, how: str, status: int) -> None:
+    demo.start()
+    demo.submit(f"%crash {how}")
+
+    assert demo.until_dead() == status
+    assert "SessionEnd" not in demo.events()
+
+
+def test_a_stop_hook_can_send_the_agent_on(demo: Demo) -> None:
+    """The reply reaches the model as feedback, recorded as Claude Code does."""
+    demo.reply("Stop", _once(demo.folder / "told", '{"decision":"block","reason":"%say more"}'))
+    demo.start()
+    demo.submit("go")
+
+    demo.until_event("Stop", 2)
+    demo.settled()
+    assert "● more" in demo.text()
+    assert demo.received() == ["go", "Stop hook feedback:\n%say more"]
+    assert [h["stop_hook_active"] for h in demo.hooks() if "stop_hook_active" in h] == [False, True]
+    fed = next(r for r in demo.records() if r.get("isMeta"))
+    assert fed["message"]["content"] == "Stop hook feedback:\n%say more"
+
+
+def test_a_stop_hook_cannot_hold_the_agent_for_ever(demo: Demo) -> None:
+    """After eight blocks in a row the turn ends."""
+    demo.reply("Stop", 'echo \'{"decision":"block","reason":"on"}\'')
+    demo.start("--delay", "0")
+    demo.submit("go")
+
+    demo.until_event("Stop", 9)
+    demo.settled()
+    assert demo.events().count("Stop") == 9
+
+
+def test_a_tool_hook_can_tell_the_model_something(demo: Demo) -> None:
+    """additionalContext arrives in the same turn and is recorded as an attachment."""
+    said = '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"80% used"}}'
+    demo.reply("PostToolUse", f"echo '{said}'")
+    demo.start()
+    demo.submit("%tool true")
+
+    demo.until_event("Stop")
+    assert demo.received() == ["%tool true", "80% used"]
+    attachment = next(r["attachment"] for r in demo.records() if r["type"] == "attachment")
+    assert attachment["type"] == "hook_additional_context"
+    assert attachment["content"] == ["80% used"]
+
+
+def test_a_prompt_hook_can_keep_a_prompt_from_the_model(demo: Demo) -> None:
+    demo.reply("UserPromptSubmit", "echo not today >&2; exit 2")
+    demo.start()
+    demo.submit("anything")
+
+    demo.until_shown("not today")
+    demo.settled()
+    assert demo.received() == []
+
+
+def test_a_failing_hook_stops_nothing(demo: Demo) -> None:
+    demo.reply("UserPromptSubmit", "exit 1")
+    demo.reply("Stop", "kill -9 $$")
+    demo.start()
+    demo.submit("go")
+
+    demo.until_shown('● Got it: "go"')
+    demo.settled()
+
+
+def test_keys_are_taken_while_a_hook_runs(demo: Demo) -> None:
+    """A slow hook holds up the turn, never the keyboard."""
+    demo.reply("UserPromptSubmit", f"while ! [ -f {demo.folder}/go ]; do sleep 0.02; done")
+    demo.start()
+    demo.submit("go")
+    demo.until_event("UserPromptSubmit")
+    demo.type("meanwhile")
+
+    demo.until(lambda: demo.screen().draft == "meanwhile")
+    assert demo.screen().sign is Sign.BUSY
+    assert demo.received() == []
+    (demo.folder / "go").touch()
+    demo.until(lambda: demo.received() == ["go"])
+
+
+def test_a_script_answers_prompts_in_order(demo: Demo) -> None:
+    script = demo.folder / "script"
+    script.write_text("%say one\n---\n%say two\n")
+    demo.start("--script", str(script))
+    for prompt in ("a", "b", "c"):
+        demo.settled()
+        demo.submit(prompt)
+        demo.until(lambda prompt=prompt: demo.received()[-1:] == [prompt])
+
+    demo.until_shown('● Got it: "c"')
+    assert demo.text().index("● one") < demo.text().index("● two")
+
+
+def _once(flag: Path, said: str) -> str:
+    return f"if ! [ -f {flag} ]; then touch {flag}; echo '{said}'; fi"

@@ -1,0 +1,208 @@
+"""Looking at agents' panes, naming them and ending them."""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+import pytest
+
+from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.server import TmuxTerminal
+from sm.core.ids import PaneId
+from sm.core.launch import TerminalUnreachableError
+from sm.core.terminal import View
+
+from .rig import ADA, BOB, Rig, shows, until, until_true
+
+
+async def dead_view(terminal: TmuxTerminal, pane: PaneId) -> View | None:
+    view = await terminal.look(pane)
+    return view if view is not None and view.dead else None
+
+
+async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await rig.start_raw_program(terminal, r"\x1b]2;a: title; #{pid}\x07\r\n  READY")
+
+    view = await terminal.look(pane.id)
+
+    assert view == View(
+        lines=("", "  READY", *[""] * 48),
+        cursor_x=7,
+        cursor_y=1,
+        title="a: title; #{pid}",
+        in_mode=False,
+        width=220,
+        height=50,
+        dead=False,
+        exit_status=None,
+        exit_signal=None,
+        pasted="",
+        entered="",
+        interrupted="",
+    )
+
+
+async def test_an_ended_agent_leaves_its_status(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await terminal.launch(rig.launch("sh", "-c", "exit 3"))
+
+    view = await until(lambda: dead_view(terminal, pane.id))
+
+    assert view is not None
+    assert (view.exit_status, view.exit_signal) == (3, None)
+    (status,) = await terminal.panes()
+    assert (status.id, status.sm_session, status.dead, status.exit_status) == (
+        pane.id, ADA, True, 3,
+    )  # fmt: skip
+
+
+async def test_a_killed_agent_leaves_its_signal(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await terminal.launch(rig.launch())
+    os.kill(pane.pid, signal.SIGKILL)
+
+    view = await until(lambda: dead_view(terminal, pane.id))
+
+    assert view is not None
+    assert (view.exit_status, view.exit_signal) == (None, signal.SIGKILL)
+
+
+async def test_a_pane_that_is_gone_is_none(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await terminal.launch(rig.launch())
+    rig.tmux("kill-pane", "-t", pane.id)
+
+    assert await terminal.look(pane.id) is None
+    assert await terminal.history(pane.id) is None
+    assert await terminal.find(ADA) is None
+
+
+async def test_a_strangers_pane_is_none(rig: Rig, terminal: TmuxTerminal) -> None:
+    stranger = PaneId(rig.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "cat"))
+
+    assert await terminal.look(stranger) is None
+
+
+async def test_a_server_without_agents_is_empty(terminal: TmuxTerminal) -> None:
+    assert await terminal.panes() == []
+
+
+async def test_a_stopped_server_is_unreachable_not_empty(rig: Rig) -> None:
+    terminal = await rig.terminal(deadline=0.2)
+    pane = await terminal.launch(rig.launch())
+    assert terminal.server is not None
+    os.kill(terminal.server.pid, signal.SIGSTOP)
+
+    with pytest.raises(TerminalUnreachableError):
+        await terminal.panes()
+    with pytest.raises(TerminalUnreachableError):
+        await terminal.look(pane.id)
+    with pytest.raises(TerminalUnreachableError):
+        await terminal.paste(pane.id, "a.1", "x")
+
+    os.kill(terminal.server.pid, signal.SIGCONT)
+    await until_true(lambda: terminal.connected)
+    assert await terminal.find(ADA) == pane
+
+
+async def test_after_a_killed_server_the_next_one_is_empty(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """And says that it is another one: its pane ids begin again."""
+    before = terminal.server
+    pane = await terminal.launch(rig.launch())
+    rig.tmux("kill-server")
+    await until_true(lambda: terminal.connected and terminal.server != before)
+
+    assert await terminal.panes() == []
+    assert await terminal.look(pane.id) is None
+
+
+async def test_two_renames_to_one_name_give_two_names(rig: Rig, terminal: TmuxTerminal) -> None:
+    ada = await terminal.launch(rig.launch(session=ADA, name="ada"))
+    bob = await terminal.launch(rig.launch(session=BOB, name="bob"))
+
+    assert await terminal.rename(ada.id, "carl") == "carl"
+    assert await terminal.rename(bob.id, "carl") == "carl-2"
+    assert await terminal.rename(bob.id, "carl") == "carl-2"
+
+    names = {status.sm_session: status.tmux_session for status in await terminal.panes()}
+    assert names == {ADA: "carl", BOB: "carl-2"}
+
+
+async def test_a_new_name_is_the_one_tmux_shows(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await terminal.launch(rig.launch())
+
+    given = await terminal.rename(pane.id, "v1.2: #{pid} größe")
+
+    assert given == "v1_2____pid__größe"
+    assert [status.tmux_session for status in await terminal.panes()] == [given]
+
+
+async def test_a_strangers_session_is_not_renamed(rig: Rig, terminal: TmuxTerminal) -> None:
+    stranger = PaneId(rig.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "cat"))
+
+    with pytest.raises(TmuxError, match="can't find pane"):
+        await terminal.rename(stranger, "carl")
+
+
+async def test_killing_one_leaves_the_one_whose_name_begins_alike(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    abc = await terminal.launch(rig.launch(session=ADA, name="abc"))
+    abcd = await terminal.launch(rig.launch(session=BOB, name="abcd"))
+
+    await terminal.kill(ADA)
+    await terminal.kill(ADA)
+
+    assert await terminal.look(abc.id) is None
+    assert await terminal.find(BOB) == abcd
+
+
+async def test_killing_ends_an_agent_whose_window_somebody_shares(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    await terminal.launch(rig.launch())
+    rig.tmux("new-session", "-d", "-t", "=ada", "-s", "mirror")
+
+    await terminal.kill(ADA)
+
+    assert await terminal.panes() == []
+
+
+async def test_a_mode_is_seen_and_left(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await rig.start_raw_program(terminal)
+    rig.tmux("copy-mode", "-t", pane.id)
+    view = await terminal.look(pane.id)
+    assert view is not None
+    assert view.in_mode
+
+    await terminal.leave_mode(pane.id)
+    await terminal.leave_mode(pane.id)
+
+    view = await terminal.look(pane.id)
+    assert view is not None
+    assert not view.in_mode
+    assert not rig.received.read_bytes()
+
+
+async def test_a_menu_that_cannot_be_left_is_still_told(rig: Rig, terminal: TmuxTerminal) -> None:
+    pane = await terminal.launch(rig.launch())
+    rig.tmux("clock-mode", "-t", pane.id)
+
+    await terminal.leave_mode(pane.id)
+
+    view = await terminal.look(pane.id)
+    assert view is not None
+    assert view.in_mode
+
+
+async def test_looks_go_on_through_lost_connections(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Whatever is killed: an answer, or "unreachable", and never "gone" for a living pane."""
+    pane = await rig.start_raw_program(terminal)
+    looks = 0
+    for _ in range(3):
+        os.kill(int(rig.tmux("list-clients", "-F", "#{client_pid}")), signal.SIGKILL)
+        with suppress(TerminalUnreachableError):
+            looks += await shows(terminal, pane, "READY")
+        async with asyncio.timeout(5):
+            await until(lambda: shows(terminal, pane, "READY"))
+    assert looks <= 3
