@@ -140,4 +140,6 @@ def _decoded(status: int, answer: bytes) -> object:
 
 
 def _unreachable(error: Exception) -> str:
-    return f"The daemon cannot be reached ({error or 'it closed the connection'}). See: sm doctor"
+    return (
+        f"The daemon cannot be reached ({str(error) or 'it closed the connection'}). See: sm doctor"
+    )

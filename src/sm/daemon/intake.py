@@ -33,7 +33,7 @@ class Intake:
     async def _take(self, engine: Engine, path: Path) -> None:
         found = self._spool.read(path)
         if isinstance(found, TornHook):
-            self._put_away(path, found.why)
+            self._put_away(path, found.reason)
             return
         try:
             if not await engine.store.has_hook(HookId(found.hook)):

@@ -107,15 +107,20 @@ class Parent:
             signal.signal(number, self._stop)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         deaths = 0
-        while not self._stopping:
+        while not self._is_stopping():
             born = time.monotonic()
             status = self._serve()
-            if self._stopping or status == HOPELESS:
-                return 0 if self._stopping else status
+            if status == HOPELESS:
+                return status
             deaths = deaths + 1 if time.monotonic() - born < QUICK_DEATH else 0
             self._restarts += 1
-            time.sleep(PAUSES[min(deaths, len(PAUSES) - 1)])
+            if not self._is_stopping():
+                time.sleep(PAUSES[min(deaths, len(PAUSES) - 1)])
         return 0
+
+    def _is_stopping(self) -> bool:
+        """Asked anew each time: a signal may have changed it."""
+        return self._stopping
 
     def _serve(self) -> int:
         """Run one worker to its end; its exit status."""
@@ -128,7 +133,7 @@ class Parent:
         self._pid = None
         return os.waitstatus_to_exitcode(status)
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True
         if self._pid is None:
             return
@@ -137,7 +142,7 @@ class Parent:
             signal.signal(signal.SIGALRM, self._lose_patience)
             signal.setitimer(signal.ITIMER_REAL, STOP_WITHIN)
 
-    def _lose_patience(self, number: int, frame: FrameType | None) -> None:
+    def _lose_patience(self, _number: int, _frame: FrameType | None) -> None:
         if self._pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)

@@ -21,7 +21,7 @@ from sm.adapters.folders import SessionFolders
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
 from sm.adapters.store.schema import HEAD
-from sm.adapters.system import ProcessTable, SystemClock
+from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
 from sm.daemon import parent
@@ -45,10 +45,7 @@ def main() -> int:
     try:
         settings = load(home.config)
         configure(home, settings)
-        import uvloop
-
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(Worker(home, settings).run())
+        asyncio.run(Worker(home, settings).run())
     except (ConfigError, StoreDamagedError, StoreTooNewError) as error:
         sys.stderr.write(f"{error}\n")
         return parent.HOPELESS
@@ -64,6 +61,7 @@ class Worker:
         self.log = structlog.get_logger()
         self.started_at = time.time()
         self.stopping = asyncio.Event()
+        self.tmux_found = asyncio.Event()
 
     async def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -81,18 +79,20 @@ class Worker:
         processes = ProcessTable()
         store = await self.open_store()
         terminal = TmuxTerminal(
-            socket_name=self.home.tmux_socket(self.settings.tmux.socket),
-            home_tag=self.home.tag,
-            history_limit=self.settings.tmux.history_limit,
-            folder=self.home.state / "tmux",
+            socket=self.home.tmux_socket(self.settings.tmux.socket),
+            home=self.home.tag,
+            conf=self.home.state / "tmux.conf",
             started=processes.started,
+            history_limit=self.settings.tmux.history_limit,
         )
+        terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
         tokens = Tokens(self.home, folders)
         engine = Engine(
             store=store,
             terminal=terminal,
             dialects=Dialects(),
             processes=processes,
+            exits=ExitWatch(processes),
             folders=folders,
             clock=SystemClock(),
             log=self.log,
@@ -136,7 +136,7 @@ class Worker:
             chores = [
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
-                tasks.create_task(self._recheck(engine, terminal)),
+                tasks.create_task(self._recheck(engine)),
             ]
             await serve(app, guarded, sockets, self.stopping)
             for chore in chores:
@@ -150,9 +150,11 @@ class Worker:
             dropped = await engine.store.prune(before)
             self.log.info("Dropped what is older than the retention", rows=dropped)
 
-    async def _recheck(self, engine: Engine, terminal: TmuxTerminal) -> None:
+    async def _recheck(self, engine: Engine) -> None:
         """Each time tmux was lost and found again, ask after every agent."""
-        async for _ in terminal.reconnections():
+        while True:
+            await self.tmux_found.wait()
+            self.tmux_found.clear()
             for session in list(engine.loop.sessions):
                 await engine.watch.inspect(session.id)
 

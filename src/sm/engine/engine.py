@@ -61,10 +61,6 @@ Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
 
 
-class WatchedProcesses(Processes, ProcessWatch, Protocol):
-    """The process table, with news of deaths."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
     id: SessionId
@@ -95,7 +91,8 @@ class Engine:
         store: Store,
         terminal: Terminal,
         dialects: Dialects,
-        processes: WatchedProcesses,
+        processes: Processes,
+        exits: ProcessWatch,
         folders: SessionFolders,
         clock: Clock,
         log: Log,
@@ -114,7 +111,7 @@ class Engine:
         self._actor = Actor(terminal, typist, self._launcher, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
-        self.watch = Watch(self.loop, terminal, dialects, self._launcher, processes)
+        self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits)
 
     @contextlib.asynccontextmanager
     async def running(

@@ -25,9 +25,9 @@ WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN
 class ProcessWatch(Protocol):
     """Calls back once when a process ends."""
 
-    def watch(self, pid: int, started: int, gone: Callable[[], None]) -> None: ...
+    def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None: ...
 
-    def unwatch(self, pid: int) -> None: ...
+    def unwatch(self, pid: int, started: int) -> None: ...
 
 
 class Watch:
@@ -44,7 +44,7 @@ class Watch:
         self._dialects = dialects
         self._launcher = launcher
         self._processes = processes
-        self._followed: dict[SessionId, int] = {}
+        self._followed: dict[SessionId, tuple[int, int]] = {}
         self._seen: dict[SessionId, Sign] = {}
         self._deaths: asyncio.Queue[SessionId] = asyncio.Queue()
 
@@ -59,12 +59,12 @@ class Watch:
     def follow(self) -> None:
         """Be told when an agent's process ends; forget those of finished sessions."""
         for session in self._loop.sessions:
-            pane = session.pane
-            if session.alive and pane is not None and self._followed.get(session.id) != pane.pid:
-                self._followed[session.id] = pane.pid
-                self._processes.watch(pane.pid, pane.started, self._died(session.id))
+            process = session.pane and (session.pane.pid, session.pane.started)
+            if session.alive and process and self._followed.get(session.id) != process:
+                self._followed[session.id] = process
+                self._processes.watch(*process, self._died(session.id))
             elif session.exit is not None and session.id in self._followed:
-                self._processes.unwatch(self._followed.pop(session.id))
+                self._processes.unwatch(*self._followed.pop(session.id))
 
     def _died(self, session_id: SessionId) -> Callable[[], None]:
         return lambda: self._deaths.put_nowait(session_id)

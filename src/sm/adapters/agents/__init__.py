@@ -4,6 +4,7 @@ Nothing outside this package compares agent names. The modules are loaded when a
 asked for: the demo program and the hook stub live here too, and start without paying for them.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,17 @@ if TYPE_CHECKING:
     from sm.adapters.agents.generic.dialect import GenericDialect
 
 _NAMES = ("claude", "demo", "generic")
+# One of these, inherited from the agent that started us, keeps its child from starting or makes
+# it speak in its parent's name.
+_INHERITED = frozenset(
+    {
+        "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE",
+        "CLAUDE_PROJECT_DIR", "CLAUDE_SESSION_MANAGER_ID", "CODEX_THREAD_ID", "SM_DEMO_CONFIG",
+        "TMUX", "TMUX_PANE",
+    }
+)  # fmt: skip
+_INHERITED_PREFIXES = ("SM_SESSION_", "CODEX_SANDBOX")
 
 
 class Dialects:
@@ -29,6 +41,14 @@ class Dialects:
 
     def names(self) -> tuple[str, ...]:
         return _NAMES
+
+    def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """An environment without what belongs to the caller's own agent and session."""
+        return {
+            name: value
+            for name, value in environment.items()
+            if name not in _INHERITED and not name.startswith(_INHERITED_PREFIXES)
+        }
 
 
 def _load(name: str) -> "ClaudeDialect | DemoDialect | GenericDialect":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import avt
+from avt import Vt
 
 CHUNK = 256 * 1024
 DEFAULT_SIZE = (220, 50)
@@ -22,7 +22,7 @@ def render(raw: Path, sizes: Path) -> list[str]:
     """Every line the log shows, oldest first. A missing log has none."""
     steps = list(_sizes(sizes))
     cols, rows = (steps[0][1], steps[0][2]) if steps else DEFAULT_SIZE
-    vt = avt.Vt(cols, rows, 0)
+    vt = Vt(cols, rows, 0)
     lines: list[str] = []
     for offset, text in _pieces(raw, [offset for offset, _, _ in steps[1:]]):
         for at, width, height in steps[1:]:
@@ -33,14 +33,14 @@ def render(raw: Path, sizes: Path) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _feed(vt: avt.Vt, text: str, lines: list[str]) -> None:
+def _feed(vt: Vt, text: str, lines: list[str]) -> None:
     for part in _ERASED.split(text):
         if _ERASED.fullmatch(part):
             lines += _shown(vt)
         lines += [line.text for line in vt.feed_str(part)[1]]
 
 
-def _shown(vt: avt.Vt) -> list[str]:
+def _shown(vt: Vt) -> list[str]:
     """The screen, without the empty rows below the last text."""
     shown = [line.text.rstrip() for line in vt.view()]
     while shown and not shown[-1]:

@@ -1,0 +1,64 @@
+"""How Claude Code is started."""
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.agents.claude.dialect import ClaudeDialect
+from sm.core.ids import SessionId
+from sm.core.launch import LaunchFailedError, LaunchRequest
+
+
+def request(folder: Path, *, path: str, arguments: tuple[str, ...] = ()) -> LaunchRequest:
+    return LaunchRequest(
+        session=SessionId("abcd1234"),
+        agent="claude",
+        arguments=arguments,
+        cwd=str(folder),
+        environment={"PATH": path},
+        folder=str(folder / "session"),
+        hook_command="/state/bin/hook",
+    )
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_it_is_found_on_the_callers_path(tmp_path: Path, claude: Path) -> None:
+    line = ClaudeDialect().plan(
+        request(tmp_path, path=f"/nowhere:{claude.parent}", arguments=("--model", "opus"))
+    )
+
+    settings = str(tmp_path / "session" / "claude-settings.json")
+    assert line.argv == (
+        str(claude),
+        "--session-id",
+        line.context,
+        "--settings",
+        settings,
+        "--model",
+        "opus",
+    )
+    assert line.context is not None
+    assert uuid.UUID(line.context).version == 4
+    assert "/state/bin/hook" in json.dumps(json.loads(line.files[settings]))
+    assert line.environment == {}
+
+
+def test_each_launch_has_a_context_of_its_own(tmp_path: Path, claude: Path) -> None:
+    asked = request(tmp_path, path=str(claude.parent))
+
+    assert ClaudeDialect().plan(asked).context != ClaudeDialect().plan(asked).context
+
+
+def test_a_missing_client_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(LaunchFailedError, match="not on your PATH. Install Claude Code"):
+        ClaudeDialect().plan(request(tmp_path, path=str(tmp_path)))

@@ -1,0 +1,148 @@
+"""Claude Code's screen; the samples are from the real client in a real tmux."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.agents.claude.screen import box_holds, read_screen
+from sm.core import envelope
+from sm.core.ids import MessageId
+from sm.core.terminal import Screen, Sign, View
+
+MESSAGE = MessageId("0123456789ab")
+RULE = "─" * 60
+
+
+def view(*lines: str, title: str = "✳ Claude Code") -> View:
+    return View(
+        lines=lines,
+        cursor_x=0,
+        cursor_y=0,
+        title=title,
+        in_mode=False,
+        width=60,
+        height=24,
+        dead=False,
+        exit_status=None,
+        exit_signal=None,
+        pasted="",
+        entered="",
+    )
+
+
+def _samples() -> dict[str, View]:
+    text = Path(__file__).with_name("screens.txt").read_text("utf-8")
+    found = {}
+    for part in text.split("=== ")[1:]:
+        name, head, *lines = part.removesuffix("\n").split("\n")
+        title = re.match(r"    title=(.*) cursor=", head)
+        assert title is not None
+        found[name] = view(*lines, title=title.group(1))
+    return found
+
+
+SAMPLES = _samples()
+
+
+@pytest.mark.parametrize(
+    ("name", "sign", "draft"),
+    [
+        ("onboarding seeded, key and trust not", Sign.DIALOG, ""),
+        ("idle, empty box, no statusLine", Sign.PROMPT, ""),
+        ("idle, half-typed", Sign.PROMPT, "half typed"),
+        ("busy, waiting on the API, no statusLine", Sign.BUSY, ""),
+        ("busy with half-typed text", Sign.BUSY, "half"),
+        ("idle after a turn (session title known)", Sign.PROMPT, ""),
+        ("permission dialog Bash", Sign.DIALOG, ""),
+        ("after Escape in the dialog", Sign.PROMPT, ""),
+        ("permission dialog Write", Sign.DIALOG, ""),
+        ("AskUserQuestion", Sign.DIALOG, ""),
+        ("tool running (sleep allowed?)", Sign.BUSY, ""),
+        ("compaction running", Sign.BUSY, ""),
+        ("/resume picker", Sign.UNKNOWN, ""),
+        ("slash popup", Sign.PROMPT, "/cl"),
+        ("-n agent-7, statusLine set", Sign.PROMPT, ""),
+    ],
+)
+def test_a_screen_of_the_real_client_is_read(name: str, sign: Sign, draft: str) -> None:
+    screen = read_screen(SAMPLES[name])
+
+    assert (screen.sign, screen.draft) == (sign, draft)
+    assert screen.has_box is (sign in (Sign.PROMPT, Sign.BUSY))
+
+
+def test_every_sample_is_tested() -> None:
+    assert len(SAMPLES) == 15
+
+
+def test_an_empty_screen_is_unknown() -> None:
+    assert read_screen(view(title="")) == Screen(sign=Sign.UNKNOWN)
+
+
+def test_a_box_under_a_foreign_title_is_unknown() -> None:
+    """Without the agent's own title nothing tells idle from busy."""
+    screen = read_screen(view(RULE, "❯\xa0", RULE, title="host"))
+
+    assert screen.sign is Sign.UNKNOWN
+    assert screen.has_box
+
+
+def test_a_draft_that_wraps_is_read_whole() -> None:
+    screen = read_screen(view(RULE, "❯\xa0one", "  two", "    three", RULE, "  hint"))
+
+    assert screen.draft == "one\ntwo\n  three"
+
+
+def test_a_numbered_prompt_in_the_history_is_no_dialog() -> None:
+    """A prompt "1. fix it" is echoed as "❯ 1. fix it" above the box."""
+    screen = read_screen(view("❯ 1. fix it", "", RULE, "❯\xa0", RULE))
+
+    assert screen.sign is Sign.PROMPT
+
+
+def test_a_dialog_below_an_old_box_is_a_dialog() -> None:
+    """An Enter there would approve a tool: the newer sign wins."""
+    screen = read_screen(view(RULE, "❯\xa0", RULE, " Do you want to proceed?", " ❯ 1. Yes"))
+
+    assert screen.sign is Sign.DIALOG
+
+
+def test_a_dialog_under_a_busy_title_is_a_dialog() -> None:
+    """The title may lag behind the screen."""
+    screen = read_screen(view(" ❯ 1. Yes", "   2. No", title="⠂ Claude Code"))
+
+    assert screen == Screen(sign=Sign.DIALOG, detail="❯ 1. Yes")
+
+
+def test_a_box_that_is_half_drawn_is_no_box() -> None:
+    assert not read_screen(view(RULE, "❯\xa0text")).has_box
+    assert not read_screen(view("❯\xa0text", RULE)).has_box
+
+
+def test_an_older_box_in_the_history_is_not_the_box() -> None:
+    """An agent that shows another agent's screen draws a box above its own."""
+    screen = read_screen(view(RULE, "❯\xa0old", RULE, "text", RULE, "❯\xa0new", RULE))
+
+    assert screen.draft == "new"
+
+
+@pytest.mark.parametrize(
+    ("draft", "held"),
+    [
+        (envelope.wrap(MESSAGE, "ada", "hello"), True),
+        ("[sm message 0123\n456789ab from a\nda]\nhello", True),
+        ("cut above\n[end of message 0123456789ab]", True),
+        ("[Pasted text #3 +111 lines]", True),
+        ("[Pasted text #1]", True),
+        ("my draft [Pasted text #1]", False),
+        (envelope.wrap(MessageId("ffffffffffff"), "ada", "hello"), False),
+        ("", False),
+    ],
+)
+def test_a_box_holds_a_message_readable_or_folded(draft: str, held: bool) -> None:
+    assert box_holds(Screen(sign=Sign.PROMPT, draft=draft, has_box=True), MESSAGE) is held
+
+
+def test_a_screen_without_a_box_holds_nothing() -> None:
+    assert not box_holds(Screen(sign=Sign.UNKNOWN, draft="[Pasted text #1]"), MESSAGE)
