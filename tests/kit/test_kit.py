@@ -150,7 +150,7 @@ def test_what_the_model_was_told_is_counted_once(api: AnthropicApi) -> None:
     said = {"role": "assistant", "content": "[sm 1] ok"}
     result = {"type": "tool_result", "tool_use_id": "t", "content": "[sm 1]"}
     ask(api, user("[sm 1] hello"), tools=[])
-    ask(api, user("<system-reminder>x", "[sm 1] hello"))
+    ask(api, user("[sm 1] hello", "<system-reminder>x"))
     ask(api, user("[sm 1] hello"), said, {"role": "user", "content": [result]})
     assert (api.times_told("[sm 1]"), api.count("[sm 1]")) == (1, 2)
 

@@ -60,5 +60,5 @@ def test_each_launch_has_a_context_of_its_own(tmp_path: Path, claude: Path) -> N
 
 
 def test_a_missing_client_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(LaunchFailedError, match="not on your PATH. Install Claude Code"):
+    with pytest.raises(LaunchFailedError, match="not on your PATH"):
         ClaudeDialect().plan(request(tmp_path, path=str(tmp_path)))

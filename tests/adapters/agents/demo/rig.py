@@ -72,7 +72,8 @@ class Demo:
         # tmux 3.3a does not always learn how a process ended; a shell does.
         self._exit.unlink(missing_ok=True)
         agent = f"echo $$ > {self._pid}; exec {shlex.join(argv)}"
-        line = f"sh -c {shlex.quote(agent)}; echo $? > {self._exit}.new; mv {self._exit}.new {self._exit}"
+        ended = f"echo $? > {self._exit}.new; mv {self._exit}.new {self._exit}"
+        line = f"sh -c {shlex.quote(agent)}; {ended}"
         show = ["-P", "-F", "#{pane_id}"]
         self.pane = self._tmux("new-session", "-d", *show, *place, *variable, line)
 

@@ -254,10 +254,10 @@ def test_a_script_answers_prompts_in_order(demo: Demo) -> None:
     script = demo.folder / "script"
     script.write_text("%say one\n---\n%say two\n")
     demo.start("--script", str(script))
-    for prompt in ("a", "b", "c"):
-        demo.settled()
+    for number, prompt in enumerate(("a", "b", "c"), start=1):
         demo.submit(prompt)
-        demo.until(lambda prompt=prompt: demo.received()[-1:] == [prompt])
+        demo.until_event("Stop", number)
+        demo.settled()
 
     demo.until_shown('● Got it: "c"')
     assert demo.text().index("● one") < demo.text().index("● two")

@@ -1,0 +1,65 @@
+"""The demo agent's record on disk."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sm.adapters.agents.demo.transcript import Transcript, path_for
+
+
+def opened(folder: Path) -> Transcript:
+    return Transcript(folder / "sub" / "s1.jsonl", session_id="s1", cwd="/w")
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    text = (folder / "sub" / "s1.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_it_lies_where_claude_code_would_put_it() -> None:
+    assert path_for(Path("/c"), "/home/a_b/x.y", "s1") == Path("/c/projects/-home-a-b-x-y/s1.jsonl")
+
+
+def test_records_form_a_chain(tmp_path: Path) -> None:
+    transcript = opened(tmp_path)
+    first = transcript.prompt("one", "p1")
+    second = transcript.assistant({"type": "text", "text": "two"}, {}, stop_reason="end_turn")
+
+    mode, prompt, reply = records(tmp_path)
+    assert mode["type"] == "mode"
+    assert (prompt["parentUuid"], prompt["uuid"], prompt["promptId"]) == (None, first, "p1")
+    assert (reply["parentUuid"], reply["uuid"]) == (first, second)
+    assert prompt["message"] == {"role": "user", "content": "one"}
+
+
+def test_a_session_without_a_prompt_leaves_no_file(tmp_path: Path) -> None:
+    opened(tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_resumed_record_goes_on_after_a_torn_line(tmp_path: Path) -> None:
+    opened(tmp_path).prompt("one", "p1")
+    path = tmp_path / "sub" / "s1.jsonl"
+    with path.open("a") as file:
+        file.write('{"type":"us')
+
+    again = opened(tmp_path)
+    assert "one" in again.resume()
+    again.prompt("two", "p2")
+
+    *_, torn, last = path.read_text().splitlines()
+    assert torn == '{"type":"us'
+    first = json.loads(path.read_text().splitlines()[1])
+    assert json.loads(last)["parentUuid"] == first["uuid"]
+
+
+def test_a_compaction_begins_a_new_chain(tmp_path: Path) -> None:
+    transcript = opened(tmp_path)
+    prompt = transcript.prompt("one", "p1")
+    transcript.boundary(trigger="auto", before=9000, after=1000, took_ms=5)
+
+    boundary = records(tmp_path)[-1]
+    assert boundary["parentUuid"] is None
+    assert boundary["logicalParentUuid"] == prompt
+    assert boundary["compactMetadata"]["cumulativeDroppedTokens"] == 8000
