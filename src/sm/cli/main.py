@@ -31,6 +31,9 @@ COMMANDS = {
     "demo": "the whole story in under a minute, no account, no network",
 }
 
+TAKES_REST = frozenset({"new"})
+"""Commands that hand on what stands behind ``--``."""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code."""
@@ -48,7 +51,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
-    parsed = parser(command, name).parse_args(arguments)
+    made = parser(command, name)
+    own, rest = _split(arguments) if name in TAKES_REST else (arguments, [])
+    parsed = made.parse_args(own)
+    parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
     from sm.api.client import RefusedError, UnreachableError
     from sm.api.starting import StartError
@@ -84,6 +90,14 @@ def parser(command: ModuleType, name: str):  # type: ignore[no-untyped-def]  # n
     )
     command.add_arguments(made)
     return made
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and what stands behind ``--`` for the agent."""
+    if "--" not in arguments:
+        return arguments, []
+    cut = arguments.index("--")
+    return arguments[:cut], arguments[cut + 1 :]
 
 
 def overview() -> str:

@@ -25,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", metavar="TEXT", help="its first message")
     parser.add_argument("--attach", action="store_true", help="look at it at once")
     parser.add_argument("--json", action="store_true", help="print everything about it")
-    parser.add_argument("arguments", nargs="*", metavar="-- AGENT ARGS", help="for the agent")
+    parser.usage = (
+        "sm new [NAME] [--agent AGENT] [--cwd DIR] [--parent SESSION] [--prompt TEXT] "
+        "[--attach] [--json] [-- AGENT ARGS...]"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         "id": secrets.token_hex(4),
         "name": args.name,
         "agent": args.agent,
-        "arguments": args.arguments,
+        "arguments": args.rest,
         "cwd": str(cwd),
         "parent": args.parent or own_session(),
         "environment": {k: v for k, v in os.environ.items() if _is_text(k) and _is_text(v)},

@@ -28,7 +28,7 @@ PLAIN: dict[object, st.SearchStrategy[Any]] = {
 }
 
 
-def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401  a type, or what stands for one
+def values(kind: Any) -> st.SearchStrategy[Any]:
     """Any value of a core type."""
     if isinstance(kind, NewType):
         return values(kind.__supertype__)

@@ -1,7 +1,5 @@
 """Stores of every earlier sm become stores of this one."""
 
-# ruff: noqa: ASYNC240  nothing else runs on a test's loop: it may block
-
 import asyncio
 import sqlite3
 from contextlib import closing
@@ -81,6 +79,8 @@ async def test_a_copy_is_kept_before_a_migration(tmp_path: Path) -> None:
     """A person can always go back to the sm they had."""
     path = tmp_path / "store.db"
     await asyncio.to_thread(make_store_at, BASE, path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE keepsake (id INTEGER)")
     before = tables(path)
 
     await (await open_store(path)).close()

@@ -183,7 +183,7 @@ class SqlStore:
             ) from error
 
 
-def _first(row: Row[Any]) -> Any:  # noqa: ANN401  whatever the one column holds
+def _first(row: Row[Any]) -> Any:
     return row[0]
 
 

@@ -1,6 +1,7 @@
 """Claude Code's screen; the samples are from the real client in a real tmux."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,18 @@ def test_a_box_under_a_foreign_title_is_unknown() -> None:
 
     assert screen.sign is Sign.UNKNOWN
     assert screen.has_box
+
+
+def test_an_empty_box_trimmed_on_the_way_is_a_box() -> None:
+    screen = read_screen(view(RULE, "❯", RULE))
+
+    assert (screen.sign, screen.draft) == (Sign.PROMPT, "")
+
+
+def test_the_last_screen_of_a_dead_agent_is_no_prompt() -> None:
+    screen = read_screen(replace(view(RULE, "❯\xa0", RULE), dead=True))
+
+    assert screen == Screen(sign=Sign.UNKNOWN, detail="the process has ended")
 
 
 def test_a_draft_that_wraps_is_read_whole() -> None:

@@ -23,4 +23,4 @@ def test_wrapping_loses_nothing_and_fits(text: str, columns: int) -> None:
 
 
 def test_plain_text_cannot_move_the_cursor() -> None:
-    assert plain("a\x1b[2J\tb\r\nc\x07") == "a[2J    b\nc"
+    assert plain("a\x1b[2J\tb\r\nc\x07") == "a[2J   b\nc"

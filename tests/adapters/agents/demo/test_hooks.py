@@ -43,6 +43,19 @@ def test_a_matcher_chooses_by_tool(tmp_path: Path) -> None:
     assert [reply.stdout.strip() for reply in replies] == ["0", "1", "2", "3"]
 
 
+def test_odd_settings_are_passed_over(tmp_path: Path) -> None:
+    odd = [
+        5,
+        {"matcher": "(", "hooks": []},
+        {"hooks": 7},
+        {"hooks": [command("echo ok", timeout="x")]},
+    ]
+    hooks = Hooks(settings(tmp_path, {"Stop": odd, "PreToolUse": 3}))
+
+    assert hooks.run("Stop", {}, cwd="/") == []
+    assert hooks.run("PreToolUse", {}, cwd="/") == []
+
+
 def test_a_hook_that_hangs_is_ended(tmp_path: Path) -> None:
     calls = [command("sleep 60 & wait", timeout=0.1), command("echo next"), {"type": "http"}]
     hooks = Hooks(settings(tmp_path, {"Stop": [{"hooks": calls}]}))

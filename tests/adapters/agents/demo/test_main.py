@@ -18,7 +18,7 @@ def test_the_prompt_is_drawn_quickly(tmp_path: Path) -> None:
 
 
 def test_the_program_loads_nothing_slow_before_its_prompt() -> None:
-    slow = "asyncio subprocess dataclasses msgspec rich inspect socket".split()
+    slow = ["asyncio", "subprocess", "dataclasses", "msgspec", "rich", "inspect", "socket"]
     code = (
         "import sys, sm.adapters.agents.demo.__main__;"
         f"print(*[name for name in {slow} if name in sys.modules])"

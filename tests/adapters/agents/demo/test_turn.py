@@ -118,6 +118,14 @@ def test_clear_begins_a_new_conversation(demo: Demo) -> None:
     assert demo.status()["sessionId"] == begun["session_id"]
 
 
+def test_a_clear_asked_for_in_a_turn_waits_for_its_end(demo: Demo) -> None:
+    demo.start()
+    demo.prompt("%clear\n%say last words")
+
+    demo.until_event("SessionStart", 2)
+    assert demo.events()[-3:] == ["Stop", "SessionEnd", "SessionStart"]
+
+
 def test_a_full_context_is_compacted_with_loss(demo: Demo) -> None:
     """The hooks, the boundary and the summary are Claude Code's; the history is gone."""
     demo.start("--window", "3000")
@@ -223,6 +231,48 @@ def test_a_prompt_hook_can_keep_a_prompt_from_the_model(demo: Demo) -> None:
     demo.until_shown("not today")
     demo.settled()
     assert demo.received() == []
+
+
+def test_a_session_start_hook_can_tell_the_model_something(demo: Demo) -> None:
+    """Plain words are enough."""
+    demo.reply("SessionStart", "echo welcome back")
+    demo.start()
+    demo.submit("hello")
+
+    demo.until_event("Stop")
+    assert demo.received() == ["welcome back", "hello"]
+    assert demo.routes() == ["hook SessionStart", "prompt"]
+
+
+def test_a_permission_hook_can_answer_before_the_dialog_is_drawn(demo: Demo) -> None:
+    said = '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'
+    demo.reply("PermissionRequest", f"echo '{said}'")
+    demo.start()
+    demo.submit("%ask touch made")
+
+    demo.until_event("Stop")
+    assert (demo.folder / "made").exists()
+    assert "Do you want to proceed?" not in demo.text()
+
+
+def test_a_person_is_reminded_of_an_open_dialog(demo: Demo) -> None:
+    demo.start("--dialog-notice", "0.1")
+    demo.submit("%ask true")
+
+    demo.until_event("Notification")
+    assert demo.hooks()[-1]["notification_type"] == "permission_prompt"
+    assert demo.screen().sign is Sign.DIALOG
+    demo.press("Enter")
+    demo.until_event("Stop")
+
+
+def test_an_idle_agent_says_that_it_waits(demo: Demo) -> None:
+    demo.start("--idle-notice", "0.1")
+    demo.submit("hello")
+
+    demo.until_event("Notification")
+    assert demo.hooks()[-1]["notification_type"] == "idle_prompt"
+    assert demo.events()[-2] == "Stop"
 
 
 def test_a_failing_hook_stops_nothing(demo: Demo) -> None:

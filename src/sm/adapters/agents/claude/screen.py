@@ -20,6 +20,8 @@ _FOLDED = re.compile(r"\[Pasted text #\d+(?: \+\d+ lines)?\]")
 
 def read_screen(view: View) -> Screen:
     """The verdict on one look, with the words it rests on."""
+    if view.dead:
+        return Screen(sign=Sign.UNKNOWN, detail="the process has ended")
     box = _last_box(view.lines)
     draft = _draft(view.lines, box) if box else ""
     has_box = box is not None
@@ -47,10 +49,15 @@ def box_holds(screen: Screen, message: MessageId) -> bool:
 def _last_box(lines: tuple[str, ...]) -> tuple[int, int] | None:
     """First line of the lowest prompt box and the line of its closing rule."""
     for top in range(len(lines) - 1, 0, -1):
-        if lines[top].startswith(_BOX) and lines[top - 1].startswith(_RULE):
+        if _opens_box(lines[top]) and lines[top - 1].startswith(_RULE):
             end = _closing_rule(lines, top)
             return None if end is None else (top, end)
     return None
+
+
+def _opens_box(line: str) -> bool:
+    # An empty box whose trailing no-break space was trimmed on the way is still a box.
+    return line.startswith(_BOX) or line == _BOX.rstrip()
 
 
 def _closing_rule(lines: tuple[str, ...], top: int) -> int | None:
@@ -63,7 +70,7 @@ def _closing_rule(lines: tuple[str, ...], top: int) -> int | None:
 def _draft(lines: tuple[str, ...], box: tuple[int, int]) -> str:
     """The text in the box, a screen line each; wrapped lines are indented by two."""
     top, end = box
-    first = lines[top].removeprefix(_BOX).rstrip()
+    first = lines[top][len(_BOX) :].rstrip()
     rest = (line.removeprefix("  ").rstrip() for line in lines[top + 1 : end])
     return "\n".join((first, *rest))
 

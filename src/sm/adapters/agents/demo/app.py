@@ -6,7 +6,6 @@ thinking happen in the worker's thread.
 
 import contextlib
 import os
-import re
 import select
 import signal
 import sys
@@ -14,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from sm.adapters.agents.demo import cells, stage, view, worker
+from sm.adapters.agents.demo import cells, jobs, stage, view
 from sm.adapters.agents.demo.box import Box
 from sm.adapters.agents.demo.conversation import Conversation
 from sm.adapters.agents.demo.keys import Key, Keys, Paste, Press, Text
@@ -22,18 +21,12 @@ from sm.adapters.agents.demo.model import Script
 from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.status import Status
 from sm.adapters.agents.demo.terminal import Terminal
+from sm.adapters.agents.demo.worker import Worker
 
 AGAIN_WITHIN = 1.0
 ESCAPE_WAIT = 0.03
 TITLE_PERIOD = 1.0
-IDLE_NOTICE_AFTER = 60.0
 _EXIT_CODES = {signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGINT: 0}
-_COMMAND = re.compile(r"/([\w:-]+)(?:\s|\Z)")
-_JOBS: dict[str, type[worker.Clear | worker.Compact | worker.Exit]] = {
-    "clear": worker.Clear,
-    "compact": worker.Compact,
-    "exit": worker.Exit,
-}
 
 
 class App:
@@ -62,7 +55,7 @@ class App:
         signal.set_wakeup_fd(wake_write)
         self._stage = stage.Stage(wake_write)
         script = Script(Path(options.script).read_text("utf-8") if options.script else "")
-        self._worker = worker.Worker(talk, self._stage, script=script, delay=options.delay)
+        self._worker = Worker(talk, self._stage, script=script, options=options)
 
     def run(self) -> NoReturn:
         for number in (*_EXIT_CODES, signal.SIGWINCH):
@@ -72,7 +65,7 @@ class App:
         self._show(f"✻ Demo agent · {self._talk.cwd}\n  Replies without a model. /exit to leave.\n")
         self._draw()
         self._worker.start()
-        self._worker.give(worker.Start())
+        self._worker.give(jobs.Start())
         if self._options.prompt:
             self._begin(self._options.prompt, self._options.prompt)
         while True:
@@ -91,7 +84,7 @@ class App:
             self._press_all(self._keys.escape())
         if self._idle_notice_at is not None and time.monotonic() >= self._idle_notice_at:
             self._idle_notice_at = None
-            self._worker.give(worker.TellIdle())
+            self._worker.give(jobs.TellIdle())
 
     def _patience(self) -> float | None:
         if self._keys.escape_pending:
@@ -150,7 +143,7 @@ class App:
         if waiting is not None:
             self._begin(waiting.text, waiting.shown)
         elif turn:
-            self._idle_notice_at = time.monotonic() + IDLE_NOTICE_AFTER
+            self._idle_notice_at = time.monotonic() + self._options.idle_notice
 
     # --- keys ------------------------------------------------------------------------------
 
@@ -250,9 +243,9 @@ class App:
 
     def _begin(self, text: str, shown: str) -> None:
         """Hand one submitted text to the worker: a command, a shell line or a prompt."""
-        self._show(f"❯ {shown}\n")
+        self._show(view.echo(shown))
         self._idle_notice_at = None
-        job = _job(text)
+        job = jobs.job_for(text)
         if job is None:
             self._show(f"Unknown command: {text.split()[0]}\n")
             return
@@ -269,13 +262,14 @@ class App:
         waits = self._dialog is not None
         tick = int(time.monotonic() / TITLE_PERIOD)
         busy = self._busy and not waits
-        self._terminal.set_title(view.title(self._options.name, busy=busy, tick=tick))
+        title = view.title(self._options.name, busy=busy, tick=tick)
         if not self._dirty:
+            self._terminal.set_title(title)
             return
         self._dirty = False
         bottom = self._bottom()
         output, self._output = "\n".join(self._output), []
-        self._terminal.frame(output, bottom.lines, row=bottom.row, column=bottom.column)
+        self._terminal.frame(output, bottom, title=title)
         self._tell_status(waits)
 
     def _bottom(self) -> view.Bottom:
@@ -303,14 +297,3 @@ class App:
             self._terminal.leave()
         # Not sys.exit: a turn may still be running in the worker's thread.
         os._exit(code)
-
-
-def _job(text: str) -> worker.Job | None:
-    """What a submitted text is; None for a command nobody knows."""
-    if text.startswith("!"):
-        return worker.RunShell(text[1:])
-    command = _COMMAND.match(text)
-    if command is None:
-        return worker.Prompt(text)
-    job = _JOBS.get(command.group(1))
-    return job() if job else None

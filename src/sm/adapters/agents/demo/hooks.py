@@ -71,12 +71,11 @@ class Hooks:
         return [reply for call in calls if (reply := _call(call, event, text, cwd))]
 
     def _calls(self, event: str, subject: str) -> list[dict[str, Any]]:
-        groups = self._by_event.get(event, [])
         return [
             call
-            for group in groups
+            for group in _objects(self._by_event.get(event))
             if _matches(str(group.get("matcher", "")), subject)
-            for call in group.get("hooks", [])
+            for call in _objects(group.get("hooks"))
             if call.get("type") == "command"
         ]
 
@@ -89,8 +88,15 @@ def _read(settings: str) -> dict[str, Any]:
     return hooks if isinstance(hooks, dict) else {}
 
 
+def _objects(found: object) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 def _matches(matcher: str, subject: str) -> bool:
-    return matcher in ("", "*") or re.fullmatch(matcher, subject) is not None
+    try:
+        return matcher in ("", "*") or re.fullmatch(matcher, subject) is not None
+    except re.error:
+        return False
 
 
 def _call(call: dict[str, Any], event: str, payload: str, cwd: str) -> Reply | None:
@@ -106,6 +112,6 @@ def _call(call: dict[str, Any], event: str, payload: str, cwd: str) -> Reply | N
             environment={"CLAUDE_PROJECT_DIR": cwd},
             timeout=float(call.get("timeout", default)),
         )
-    except (OSError, shell.StoppedError):
+    except (OSError, ValueError, shell.StoppedError):
         return None
     return Reply(event, command, ran.code, ran.stdout, ran.stderr)

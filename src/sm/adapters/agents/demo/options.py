@@ -15,6 +15,8 @@ class Options(NamedTuple):
     received: str | None
     swallow_enter: int
     slow_start: float
+    dialog_notice: float
+    idle_notice: float
     prompt: str | None
 
 
@@ -32,5 +34,7 @@ def parse(arguments: list[str]) -> Options:
     parser.add_argument("--received", help="file that gets everything the model is given")
     parser.add_argument("--swallow-enter", type=int, default=0, help="Enters to lose at first")
     parser.add_argument("--slow-start", type=float, default=0.0, help="seconds before the prompt")
+    parser.add_argument("--dialog-notice", type=float, default=6.0, help="seconds to a reminder")
+    parser.add_argument("--idle-notice", type=float, default=60.0, help="the same when idle")
     parser.add_argument("prompt", nargs="?", help="the first prompt")
     return Options(**vars(parser.parse_args(arguments)))

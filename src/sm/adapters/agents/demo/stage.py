@@ -4,6 +4,7 @@ The turn shows, asks and finishes through here; the screen interrupts and queues
 crosses in one direction at a time, through a queue or under the lock.
 """
 
+import contextlib
 import os
 import threading
 from _queue import SimpleQueue
@@ -65,7 +66,9 @@ class Stage:
     def post(self, note: Note) -> None:
         """From the turn to the screen."""
         self._notes.put(note)
-        os.write(self._wake, b"\0")
+        # A full pipe has woken the screen already.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake, b"\0")
 
     def show(self, text: str) -> None:
         self.post(Show(text))

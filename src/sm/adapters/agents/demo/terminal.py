@@ -9,6 +9,7 @@ import termios
 import tty
 
 from sm.adapters.agents.demo import cells
+from sm.adapters.agents.demo.view import Bottom
 
 _BRACKETED_PASTE_ON = "\x1b[?2004h"
 _BRACKETED_PASTE_OFF = "\x1b[?2004l"
@@ -40,23 +41,29 @@ class Terminal:
         return max(columns, 10), max(rows, 4)
 
     def set_title(self, title: str) -> None:
-        if title != self._title:
-            self._title = title
-            self._write(f"\x1b]2;{cells.plain(title)}\x07")
+        self._write(self._retitled(title))
+
+    def _retitled(self, title: str) -> str:
+        if title == self._title:
+            return ""
+        self._title = title
+        return f"\x1b]2;{cells.plain(title)}\x07"
 
     def clear(self) -> None:
         """An empty screen. What scrolled away stays in the scrollback."""
         self._write("\x1b[H\x1b[2J")
         self._drawn, self._row, self._column = [], 0, 0
 
-    def frame(self, output: str, bottom: list[str], *, row: int, column: int) -> None:
+    def frame(self, output: str, bottom: Bottom, *, title: str) -> None:
         """Print above, draw the bottom lines below it and leave the cursor in one of them."""
         printed = output.replace("\n", "\r\n") + "\r\n" if output else ""
-        up = len(bottom) - 1 - row
-        place = _moved(up, "A") + "\r" + _moved(column, "C")
-        drawn = "\r\n".join(bottom)
-        self._write(f"{self._to_top()}\x1b[J{printed}{drawn}{place}")
-        self._drawn, self._row, self._column = bottom, row, column
+        up = len(bottom.lines) - 1 - bottom.row
+        place = _moved(up, "A") + "\r" + _moved(bottom.column, "C")
+        drawn = "\r\n".join(bottom.lines)
+        # The title last: "idle" must not be said while the old screen is still there.
+        retitled = self._retitled(title)
+        self._write(f"{self._to_top()}\x1b[J{printed}{drawn}{place}{retitled}")
+        self._drawn, self._row, self._column = bottom
 
     def _to_top(self) -> str:
         """To the first of the bottom lines. After a resize the old ones may take more rows."""

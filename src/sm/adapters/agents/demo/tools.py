@@ -9,7 +9,6 @@ from sm.adapters.agents.demo.conversation import Conversation
 from sm.adapters.agents.demo.hooks import Reply
 from sm.adapters.agents.demo.stage import Ask, CloseDialog, Stage
 
-NOTIFY_AFTER = 6.0
 _SHOWN_LINES = 4
 _RESULT_LENGTH = 30_000
 _INTERRUPTED = "  ⎿  Interrupted · What should Claude do instead?\n"
@@ -28,14 +27,17 @@ class ToolCall:
         self._input = {"command": command, "description": "demo"}
         self._added: list[str] = []
 
-    def run(self, *, ask: bool) -> list[str]:
-        """Everything from the request to the result; what hooks added for the model."""
+    def run(self, *, notify_after: float | None) -> list[str]:
+        """Everything from the request to the result; what hooks added for the model.
+
+        ``notify_after``: a person must allow it, and is reminded after so many seconds.
+        """
         usage = self._talk.context.usage(self._command)
         block = {"type": "tool_use", "id": self.id, "name": "Bash", "input": self._input}
         self._talk.transcript.assistant(block, usage, stop_reason="tool_use")
         self._stage.show(f"● Bash({self._command})")
         before = self._fire("PreToolUse", tool_use_id=self.id)
-        if ask and not self._is_allowed():
+        if notify_after is not None and not self._is_allowed(notify_after):
             self._refuse()
         self._execute(before)
         return self._added
@@ -46,7 +48,7 @@ class ToolCall:
     def _tell(self, replies: list[Reply], hook: str) -> None:
         self._added += self._talk.tell(replies, hook=hook, tool_use=self.id)
 
-    def _is_allowed(self) -> bool:
+    def _is_allowed(self, notify_after: float) -> bool:
         replies = self._fire("PermissionRequest", permission_suggestions=[])
         for reply in replies:
             decision = reply.specific.get("decision")
@@ -55,13 +57,13 @@ class ToolCall:
         answer: SimpleQueue[bool] = SimpleQueue()
         self._stage.post(Ask(self._command, answer))
         try:
-            return self._wait(answer)
+            return self._wait(answer, notify_after)
         finally:
             self._stage.post(CloseDialog())
 
-    def _wait(self, answer: "SimpleQueue[bool]") -> bool:
+    def _wait(self, answer: "SimpleQueue[bool]", notify_after: float) -> bool:
         try:
-            return answer.get(timeout=NOTIFY_AFTER)
+            return answer.get(timeout=notify_after)
         except Empty:
             message = "Claude needs your permission"
             kind = "permission_prompt"

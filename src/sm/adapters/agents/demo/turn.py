@@ -8,10 +8,11 @@ import signal
 import time
 from typing import NoReturn
 
-from sm.adapters.agents.demo import model
+from sm.adapters.agents.demo import model, view
 from sm.adapters.agents.demo.compaction import compact
 from sm.adapters.agents.demo.conversation import Conversation
 from sm.adapters.agents.demo.hooks import first_block
+from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.stage import Stage
 from sm.adapters.agents.demo.tools import ToolCall, ToolInterruptedError
 
@@ -28,12 +29,12 @@ class ApiRefusedError(Exception):
 
 class Turn:
     def __init__(
-        self, talk: Conversation, stage: Stage, *, script: model.Script, delay: float
+        self, talk: Conversation, stage: Stage, *, script: model.Script, options: Options
     ) -> None:
         self._talk = talk
         self._stage = stage
         self._script = script
-        self._delay = delay
+        self._options = options
         self._steps: list[model.Step] = []
         self._spoke = False
         self._last_words = ""
@@ -70,7 +71,7 @@ class Turn:
         self._steps = self._script.steps(prompt)
         while True:
             while self._steps:
-                self._pause(self._delay)
+                self._pause(self._options.delay)
                 if self._talk.context.is_full:
                     compact(self._talk, self._stage, trigger="auto")
                 self._do(self._steps.pop(0))
@@ -114,7 +115,8 @@ class Turn:
 
     def _use_tool(self, command: str, *, ask: bool) -> None:
         self._spoke = True
-        added = ToolCall(self._talk, self._stage, command).run(ask=ask)
+        call = ToolCall(self._talk, self._stage, command)
+        added = call.run(notify_after=self._options.dialog_notice if ask else None)
         for text in added:
             self._steps.extend(model.directives(text))
         for waiting in self._stage.take_prompts():
@@ -122,7 +124,7 @@ class Turn:
 
     def _take_queued(self, text: str, shown: str) -> None:
         """Given with a tool result: no UserPromptSubmit tells of it, only the record."""
-        self._stage.show(f"❯ {shown}\n")
+        self._stage.show(view.echo(shown))
         self._talk.transcript.attachment(type="queued_command", prompt=text, commandMode="prompt")
         self._talk.give(text, via="queued")
         self._steps.extend(model.steps(text))

@@ -50,6 +50,11 @@ def with_dialog(command: str, selected: int, *, size: tuple[int, int]) -> Bottom
     return Bottom([_cut(line, columns) for line in [*head, *question]], row=row, column=1)
 
 
+def echo(shown: str) -> str:
+    """A submitted prompt in the history: a plain space where the box has a no-break one."""
+    return "❯ " + shown.replace("\n", "\n  ") + "\n"
+
+
 def title(name: str, *, busy: bool, tick: int) -> str:
     if not busy:
         return f"✳ {name}"

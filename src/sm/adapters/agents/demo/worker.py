@@ -3,55 +3,34 @@
 import threading
 import traceback
 from _queue import SimpleQueue
-from typing import NamedTuple
 
 from sm.adapters.agents.demo.compaction import compact
 from sm.adapters.agents.demo.conversation import Conversation
+from sm.adapters.agents.demo.jobs import (
+    Clear,
+    Compact,
+    Exit,
+    Job,
+    Prompt,
+    RunShell,
+    Start,
+    TellIdle,
+)
 from sm.adapters.agents.demo.model import Script
+from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.stage import Broken, ClearScreen, Finished, Leave, Stage
 from sm.adapters.agents.demo.transcript import MODEL
 from sm.adapters.agents.demo.turn import Turn
 
 
-class Start(NamedTuple):
-    """Report that the session began."""
-
-
-class Prompt(NamedTuple):
-    text: str
-
-
-class Clear(NamedTuple):
-    pass
-
-
-class Compact(NamedTuple):
-    pass
-
-
-class Exit(NamedTuple):
-    pass
-
-
-class RunShell(NamedTuple):
-    """``!command``: no permission, no hook."""
-
-    command: str
-
-
-class TellIdle(NamedTuple):
-    """A minute passed since the last turn."""
-
-
-Job = Start | Prompt | Clear | Compact | Exit | RunShell | TellIdle
-
-
 class Worker:
-    def __init__(self, talk: Conversation, stage: Stage, *, script: Script, delay: float) -> None:
+    def __init__(
+        self, talk: Conversation, stage: Stage, *, script: Script, options: Options
+    ) -> None:
         self._talk = talk
         self._stage = stage
         self._script = script
-        self._delay = delay
+        self._options = options
         self._jobs: SimpleQueue[Job] = SimpleQueue()
 
     def start(self) -> None:
@@ -77,8 +56,7 @@ class Worker:
             case Start():
                 self._begin(source=self._talk.source)
             case Prompt(text):
-                turn = Turn(self._talk, self._stage, script=self._script, delay=self._delay)
-                return turn.run(text)
+                return self._turn().run(text)
             case Clear():
                 self._clear()
             case Compact():
@@ -93,6 +71,9 @@ class Worker:
                 kind = "idle_prompt"
                 self._talk.fire("Notification", message=message, notification_type=kind)
         return None
+
+    def _turn(self) -> Turn:
+        return Turn(self._talk, self._stage, script=self._script, options=self._options)
 
     def _begin(self, *, source: str) -> None:
         model = {"model": MODEL} if source == "startup" else {}
