@@ -35,6 +35,7 @@ Result = tuple[Session, tuple[Effect, ...]]
 
 CONFIRM_WITHIN = 2.0
 """How long an agent may take to report a prompt before we look for it."""
+ASK_AGAIN_AFTER = 0.5
 MISSES_ALLOWED = 4
 """Searches in vain, a confirm period apart, before a message is typed again."""
 ENTERS_ALLOWED = 3
@@ -221,7 +222,7 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
         session = replace(session, dialog=event.obstacle.value)
     if attempt.step is Step.PASTING and event.obstacle is Obstacle.UNREACHABLE:
         # tmux may still carry the paste out: ask again under the same mark, never a new one.
-        return session.with_timer("confirm", now + CONFIRM_WITHIN), effects
+        return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
     if attempt.step in (Step.PASTING, Step.INTERRUPTING):
         return _pause(_let_go(session), now), effects
     # The text is in the box or on its way there: look for it again before anything else.

@@ -19,7 +19,7 @@ from sm.version import VERSION
 BACKLOG = 1024
 STOP_WITHIN = 10.0
 QUICK_DEATH = 2.0
-PAUSES = (0.0, 0.05, 0.2, 1.0, 3.0)
+PAUSES = (0.0, 0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Before each restart of a worker that keeps dying young."""
 HOPELESS = 78
 """Exit status (EX_CONFIG) of a worker that no restart can help; it has said why."""

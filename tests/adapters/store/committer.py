@@ -15,7 +15,7 @@ from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message, MessageState
 from sm.core.state import Session, Sighting, Source, State
 
-SIZES = (1, 7, 32, 3)
+SIZES = (1, 200, 7, 400)
 ADA = Session(
     id=SessionId("ada"),
     name="ada",

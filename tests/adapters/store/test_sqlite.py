@@ -7,6 +7,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from sm.adapters.store import (
 )
 from sm.adapters.store.sql import SqlStore
 from sm.adapters.store.sqlite import open_sqlite
+from sm.core.state import State
 
 from . import committer
 from .samples import NOON, entry, message, session
@@ -141,14 +143,16 @@ async def test_a_locked_file_fails_the_commit_and_only_that(store: SqlStore, pat
 async def test_a_full_disk_fails_the_commit_and_only_that(store: SqlStore, path: Path) -> None:
     """A commit that does not fit leaves nothing; once there is room, the next one goes through."""
     await store.commit([entry(ADA)])
-    large = [entry(ADA, messages=(message(n),)) for n in range(5000)]
+    working = session("ada", state=State.WORKING)
+    large = [entry(working, messages=(message(n),)) for n in range(5000)]
 
-    with file_size_limit(path.with_name("store.db-wal").stat().st_size + 8192):
+    with file_size_limit(path.with_name("store.db-wal").stat().st_size + 1_000_000):
         with pytest.raises(StoreWriteError, match="Nothing of this was kept"):
             await store.commit(large)
         assert len(await store.events()) == 1
 
     assert await store.messages() == []
+    assert await store.sessions() == [ADA]
     await store.commit(large)
     assert len(await store.events(limit=9999)) == 5001
 
@@ -240,8 +244,9 @@ async def test_opening_does_not_load_the_migration_machinery(path: Path) -> None
 
 async def test_kill_9_loses_no_commit_and_halves_none(path: Path) -> None:
     """Whatever was acknowledged is there, and of every batch all or nothing."""
-    for commits in (1, 6, 40):
-        acknowledged = commit_until_killed(path, commits)
+    # After the first, third, … commit begins the encoding and then the writing of a long one.
+    for commits, delay in ((1, 0.0), (1, 0.004), (3, 0.008), (9, 0.012), (15, 0.002)):
+        acknowledged = commit_until_killed(path, commits, delay)
         store = await open_store(path)
 
         last = await store.last_effect()
@@ -270,13 +275,14 @@ def tear_first_page_of(table: str, path: Path) -> None:
         file.write(b"\xff" * size)
 
 
-def commit_until_killed(path: Path, commits: int) -> int:
+def commit_until_killed(path: Path, commits: int, delay: float) -> int:
     """How far it said it had come."""
     with subprocess.Popen(
         [sys.executable, committer.__file__, path], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         acknowledged = [process.stdout.readline() for _ in range(commits)]
+        time.sleep(delay)
         process.kill()
         rest = process.stdout.read().splitlines(keepends=True)
     whole = [line for line in (*acknowledged, *rest) if line.endswith("\n")]

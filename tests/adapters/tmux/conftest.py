@@ -16,13 +16,13 @@ from .rig import Rig
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend():
+    return ("asyncio", {"use_uvloop": True})
 
 
 @pytest.fixture
 def socket() -> Iterator[str]:
-    name = f"sm-test-{token_hex(4)}"
+    name = f"sm-tmux-test-{token_hex(4)}"
     yield name
     tmux = ["tmux", "-L", name]
     subprocess.run([*tmux, "kill-server"], capture_output=True, check=False, timeout=10)

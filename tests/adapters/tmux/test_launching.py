@@ -10,6 +10,7 @@ from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.launch import LaunchFailedError
+from sm.core.terminal import Pane
 
 from .rig import ADA, BOB, Rig, shows, until, until_true
 
@@ -19,6 +20,14 @@ def sizes(rig: Rig) -> list[tuple[int, int]]:
     return [(record["cols"], record["rows"]) for record in map(json.loads, lines)]
 
 
+def command_line(pane: Pane) -> bytes:
+    return Path(f"/proc/{pane.pid}/cmdline").read_bytes()
+
+
+def working_folder(pane: Pane) -> Path:
+    return Path(f"/proc/{pane.pid}/cwd").resolve()
+
+
 async def test_a_launched_pane_is_told_by_its_address_and_its_process(
     rig: Rig, terminal: TmuxTerminal
 ) -> None:
@@ -26,7 +35,7 @@ async def test_a_launched_pane_is_told_by_its_address_and_its_process(
 
     assert pane.socket == rig.tmux("display-message", "-p", "#{socket_path}")
     assert pane.session == "ada"
-    assert Path(f"/proc/{pane.pid}/cmdline").read_bytes() == b"sleep\0001000\0"
+    assert command_line(pane) == b"sleep\0001000\0"
     assert pane.started == ProcessTable().started(pane.pid)
     assert await terminal.find(ADA) == pane
 
@@ -82,7 +91,7 @@ async def test_a_program_without_arguments_is_started_without_a_shell(
 ) -> None:
     pane = await terminal.launch(rig.launch("cat"))
 
-    await until_true(lambda: Path(f"/proc/{pane.pid}/cmdline").read_bytes() == b"cat\0")
+    await until_true(lambda: command_line(pane) == b"cat\0")
 
 
 async def test_the_agent_starts_in_its_folder_whatever_its_name(
@@ -93,7 +102,7 @@ async def test_the_agent_starts_in_its_folder_whatever_its_name(
 
     pane = await terminal.launch(rig.launch(cwd=str(folder)))
 
-    assert Path(f"/proc/{pane.pid}/cwd").resolve() == folder
+    assert working_folder(pane) == folder
 
 
 async def test_a_missing_folder_fails_the_launch_and_leaves_nothing(

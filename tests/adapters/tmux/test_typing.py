@@ -1,7 +1,6 @@
 """What reaches an agent's terminal: every byte, once."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +23,9 @@ TEXTS = {
 }
 
 
-async def received(path: Path, size: int) -> bytes:
-    await until_true(lambda: path.stat().st_size >= size)
-    return path.read_bytes()
+async def received(rig: Rig, size: int) -> bytes:
+    await until_true(lambda: rig.received.stat().st_size >= size)
+    return rig.received.read_bytes()
 
 
 async def settled(rig: Rig, terminal: TmuxTerminal, pane: PaneId) -> bytes:
@@ -45,7 +44,7 @@ async def test_a_paste_arrives_byte_for_byte_in_its_bracket(
 
     await terminal.paste(pane.id, "a1b2c3d4e5f6.1", text)
 
-    assert await received(rig.received, len(expected)) == expected
+    assert await received(rig, len(expected)) == expected
 
 
 async def test_a_program_that_did_not_ask_for_brackets_gets_none(
@@ -55,7 +54,7 @@ async def test_a_program_that_did_not_ask_for_brackets_gets_none(
 
     await terminal.paste(pane.id, "a.1", "plain\ntext")
 
-    assert await received(rig.received, 10) == b"plain\ntext"
+    assert await received(rig, 10) == b"plain\ntext"
 
 
 async def test_a_paste_repeated_with_its_mark_is_pasted_once(
@@ -138,7 +137,7 @@ async def test_a_key_and_its_mark_come_together(
 
     await terminal.press(pane.id, key, option=option, mark="a1b2c3d4e5f6.1")
 
-    assert await received(rig.received, 1) == byte
+    assert await received(rig, 1) == byte
     view = await terminal.look(pane.id)
     assert view is not None
     assert {"@sm_entered": view.entered, "@sm_interrupted": view.interrupted}[option] == (

@@ -2,11 +2,15 @@
 
 import asyncio
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from sm.adapters.tmux.errors import TmuxError
 from sm.core.launch import TerminalUnreachableError
+
+P = TypeVar("P", bound=asyncio.SubprocessProtocol)
 
 _UNREACHABLE = ("no server running", "error connecting", "lost server", "server exited")
 
@@ -26,34 +30,56 @@ class TmuxProgram:
 
     async def call(self, *arguments: str, stdin: bytes = b"", deadline: float) -> str:
         """Run one command to its end; what it printed."""
-        process = await self._spawn(arguments)
         try:
             async with asyncio.timeout(deadline):
-                output, errors = await process.communicate(stdin)
+                output, errors, status = await self._finish(self.argv(*arguments), stdin)
         except TimeoutError:
             raise TerminalUnreachableError(f"tmux did not answer within {deadline:g} s") from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.communicate()
-        if process.returncode != 0:
+        if status != 0:
             raise _refusal(errors.decode(errors="replace").strip())
         return output.decode(errors="replace")
 
-    async def _spawn(self, arguments: tuple[str, ...]) -> asyncio.subprocess.Process:
+    async def _finish(self, argv: tuple[str, ...], stdin: bytes) -> tuple[bytes, bytes, int | None]:
+        transport, call = await start_client(argv, _Call)
         try:
-            return await asyncio.create_subprocess_exec(
-                *self.argv(*arguments),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=clean_environment(),
-                cwd="/",
-            )
-        except FileNotFoundError:
-            raise TerminalUnreachableError(
-                "tmux is not installed. Install it with your package manager."
-            ) from None
+            pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
+            pipe.write(stdin)
+            pipe.write_eof()
+            await call.ended
+        finally:
+            # Ends the process too, and does not wait for its pipes: a client hands them to the
+            # server, and one that is stopped never closes them.
+            transport.close()
+        return bytes(call.output[1]), bytes(call.output[2]), transport.get_returncode()
+
+
+class _Call(asyncio.SubprocessProtocol):
+    """One command's output, until it has ended."""
+
+    def __init__(self) -> None:
+        self.output = {1: bytearray(), 2: bytearray()}
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output[fd] += data
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 asyncio's
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+async def start_client(
+    argv: Sequence[str], protocol: Callable[[], P]
+) -> tuple[asyncio.SubprocessTransport, P]:
+    """Start a tmux client with pipes."""
+    try:
+        return await asyncio.get_running_loop().subprocess_exec(
+            protocol, *argv, env=clean_environment(), cwd="/"
+        )
+    except FileNotFoundError:
+        raise TerminalUnreachableError(
+            "tmux is not installed. Install it with your package manager."
+        ) from None
 
 
 def clean_environment() -> dict[str, str]:

@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import cast
 
 from sm.adapters.tmux.blocks import Block, BlockReader, Notice
-from sm.adapters.tmux.program import TmuxProgram, clean_environment
+from sm.adapters.tmux.program import TmuxProgram, start_client
 from sm.adapters.tmux.quote import Command, render
 from sm.core.launch import TerminalUnreachableError
 
@@ -119,11 +119,5 @@ async def open_wire(
     # no-output: a control client that stalls would block the agents' panes.
     # ignore-size: nobody looks at it, so it must not shrink anybody's window.
     argv = program.argv("-C", "attach", "-f", "no-output,ignore-size", "-t", f"={anchor}")
-    _, wire = await asyncio.get_running_loop().subprocess_exec(
-        lambda: Wire(lost=lost, notice=notice),
-        *argv,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=clean_environment(),
-        cwd="/",
-    )
+    _, wire = await start_client(argv, lambda: Wire(lost=lost, notice=notice))
     return wire

@@ -38,7 +38,10 @@ class Server:
         self("set-option", "-g", "remain-on-exit", "on")
 
     def stop(self) -> None:
+        socket = Path(self("display-message", "-p", "#{socket_path}"))
         self("kill-server")
+        # tmux leaves the file behind.
+        socket.unlink(missing_ok=True)
 
 
 class Demo:

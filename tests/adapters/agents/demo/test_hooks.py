@@ -1,6 +1,8 @@
 """Hooks of the demo agent: which run, and what their replies mean."""
 
 import json
+import os
+import select
 from pathlib import Path
 
 import pytest
@@ -56,11 +58,21 @@ def test_odd_settings_are_passed_over(tmp_path: Path) -> None:
     assert hooks.run("PreToolUse", {}, cwd="/") == []
 
 
-def test_a_hook_that_hangs_is_ended(tmp_path: Path) -> None:
-    calls = [command("sleep 60 & wait", timeout=0.1), command("echo next"), {"type": "http"}]
+def test_a_hook_that_hangs_is_ended_with_all_it_started(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    hangs = command(f"sleep 60 > {pipe} & wait", timeout=0.2)
+    calls = [hangs, command("echo next"), {"type": "http"}]
     hooks = Hooks(settings(tmp_path, {"Stop": [{"hooks": calls}]}))
 
     assert [reply.stdout for reply in hooks.run("Stop", {}, cwd="/")] == ["next\n"]
+    # The end of file comes when the last process that holds the pipe is gone.
+    os.set_blocking(reader, True)
+    readable, _, _ = select.select([reader], [], [], 10)
+    assert readable
+    assert os.read(reader, 1) == b""
+    os.close(reader)
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"hooks": 5}', "{}"])

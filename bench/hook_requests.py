@@ -1,0 +1,67 @@
+"""Hook calls as bytes, ready to be sent: what Claude Code reports around a tool call."""
+
+import json
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+PAYLOAD_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A session that can be reported to."""
+
+    session: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call but for its id, which must be new each time."""
+
+    before_id: bytes
+    after_id: bytes
+
+    def numbered(self, hook: bytes) -> bytes:
+        return self.before_id + hook + self.after_id
+
+
+def hook_ids() -> Iterator[bytes]:
+    """As the stub makes them: 16 hex digits nobody else has."""
+    prefix = secrets.token_hex(4).encode()
+    return (b"%s%08x" % (prefix, number) for number in count())
+
+
+def requests(target: Target) -> tuple[Request, Request]:
+    """A tool call's beginning and end."""
+    common = {
+        "session_id": target.context,
+        "transcript_path": f"/home/ada/.claude/projects/-home-ada-app/{target.context}.jsonl",
+        "cwd": "/home/ada/app",
+        "permission_mode": "acceptEdits",
+        "prompt_id": f"{target.session}-0000-4000-8000-000000000001",
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest -q tests/test_app.py", "description": "Run the tests"},
+        "tool_use_id": "toolu_01XyZabcdefghijklmnopqrst",
+    }
+    output = "tests/test_app.py ........................ [100%]\n"
+    fill = output * (PAYLOAD_BYTES // len(output) + 1)
+    before = {"hook_event_name": "PreToolUse", **common}
+    after = {"hook_event_name": "PostToolUse", **common, "duration_ms": 1834}
+    answer = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+    room = PAYLOAD_BYTES - len(json.dumps({**after, "tool_response": answer}))
+    answer["stdout"] = fill[: max(0, room)]
+    return _request(target, before), _request(target, {**after, "tool_response": answer})
+
+
+def _request(target: Target, payload: dict[str, object]) -> Request:
+    body = json.dumps(payload).encode()
+    head = (
+        f"POST /hooks/{target.session} HTTP/1.1\r\nHost: localhost\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        f"X-Sm-At: {time.time():.6f}\r\nX-Sm-Hook: "
+    )
+    return Request(head.encode(), b"\r\n\r\n" + body)

@@ -1,0 +1,44 @@
+"""How much is measured: enough to trust, or just enough to see that the program works."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    commits: int
+    round_trips: int
+    load_seconds: float
+    connections: int
+    known: tuple[int, ...]
+    messages: int
+    daemon_starts: int
+    idle_sessions: int
+    idle_seconds: float
+    cli_runs: int
+
+
+FULL = Sizes(
+    commits=2000,
+    round_trips=2000,
+    load_seconds=6.0,
+    connections=32,
+    known=(1, 100, 1000),
+    messages=50,
+    daemon_starts=9,
+    idle_sessions=100,
+    idle_seconds=20.0,
+    cli_runs=21,
+)
+
+SMOKE = Sizes(
+    commits=20,
+    round_trips=20,
+    load_seconds=0.2,
+    connections=2,
+    known=(1, 3),
+    messages=2,
+    daemon_starts=1,
+    idle_sessions=2,
+    idle_seconds=0.5,
+    cli_runs=1,
+)

@@ -1,0 +1,222 @@
+"""The process table, asked about real processes of our own."""
+
+import asyncio
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sm.adapters import system
+from sm.adapters.system import ExitWatch, ProcessTable, SystemClock, read_proc, read_ps
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def anyio_backend():
+    return ("asyncio", {"use_uvloop": True})
+
+
+@pytest.fixture(params=[pytest.param(read_proc, marks=linux), read_ps])
+def table(request: pytest.FixtureRequest) -> ProcessTable:
+    return ProcessTable(request.param)
+
+
+@pytest.fixture
+def ended_process() -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process
+
+
+def sleeping() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "1000"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    yield from sleeping()
+
+
+@pytest.fixture
+def other_sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    yield from sleeping()
+
+
+def start_of(process: subprocess.Popen[bytes]) -> int:
+    started = ProcessTable().started(process.pid)
+    assert started is not None
+    return started
+
+
+async def until(probe: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not probe():  # noqa: ASYNC110 the process table sends no events
+            await asyncio.sleep(0.01)
+
+
+def open_handles() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_living_process_has_a_start_time_that_stays(
+    table: ProcessTable, sleeper: subprocess.Popen[bytes]
+) -> None:
+    started = table.started(sleeper.pid)
+
+    assert started is not None
+    assert table.started(sleeper.pid) == started
+
+
+def test_a_process_that_was_waited_for_is_none(
+    table: ProcessTable, ended_process: subprocess.Popen[bytes]
+) -> None:
+    assert table.started(ended_process.pid) is None
+    assert not table.is_stopped(ended_process.pid)
+    assert not table.is_foreground(ended_process.pid)
+
+
+def test_a_zombie_is_none(table: ProcessTable, sleeper: subprocess.Popen[bytes]) -> None:
+    """A dead agent whose parent has not noticed yet must not be taken for a living one."""
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+
+    assert table.started(sleeper.pid) is None
+
+
+async def test_a_stopped_process_is_told_from_a_running_one(
+    table: ProcessTable, sleeper: subprocess.Popen[bytes]
+) -> None:
+    assert not table.is_stopped(sleeper.pid)
+
+    sleeper.send_signal(signal.SIGSTOP)
+
+    await until(lambda: table.is_stopped(sleeper.pid))
+    assert table.started(sleeper.pid) is not None
+
+
+def test_only_the_group_that_owns_the_terminal_is_in_the_foreground(table: ProcessTable) -> None:
+    """The shell an agent left behind has the terminal; its background job has not."""
+    shell, terminal = pty.fork()
+    if shell == 0:
+        os.execlp("bash", "bash", "-c", "set -m; sleep 1000 & echo $!; read line")
+    try:
+        background = int(os.read(terminal, 100).split()[0])
+        assert table.is_foreground(shell)
+        assert not table.is_foreground(background)
+    finally:
+        os.kill(background, signal.SIGKILL)
+        os.kill(shell, signal.SIGKILL)
+        os.waitpid(shell, 0)
+        os.close(terminal)
+
+
+@linux
+def test_a_name_with_brackets_and_blanks_does_not_shift_the_fields(tmp_path: Path) -> None:
+    program = tmp_path / "a) Z 1 (b"
+    program.symlink_to("/bin/sleep")
+    process = subprocess.Popen([program, "1000"])
+    try:
+        assert read_proc(process.pid) is not None
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(params=["told by the system", "by looking"])
+def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitWatch]:
+    """Both ways of noticing an end."""
+    if request.param == "by looking":
+        monkeypatch.setattr(system, "_open_pidfd", lambda _pid: None)
+    watch = ExitWatch(ProcessTable(), pause=0.01)
+    yield watch
+    watch.close()
+
+
+async def test_the_end_of_a_watched_process_is_told_once(
+    watch: ExitWatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ended: list[str] = []
+    watch.watch(sleeper.pid, start_of(sleeper), lambda: ended.append("sleeper"))
+
+    sleeper.kill()
+    await until(lambda: bool(ended))
+    sleeper.wait()
+
+    assert ended == ["sleeper"]
+
+
+async def test_a_process_that_had_ended_before_is_told_too(
+    watch: ExitWatch, ended_process: subprocess.Popen[bytes]
+) -> None:
+    ended = asyncio.Event()
+
+    watch.watch(ended_process.pid, 1, ended.set)
+
+    assert not ended.is_set()
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_reused_pid_is_told_as_an_end(
+    watch: ExitWatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ended = asyncio.Event()
+
+    watch.watch(sleeper.pid, start_of(sleeper) - 1, ended.set)
+
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_a_process_no_longer_watched_ends_unheard(
+    watch: ExitWatch, sleeper: subprocess.Popen[bytes], other_sleeper: subprocess.Popen[bytes]
+) -> None:
+    ended: list[str] = []
+    watch.watch(sleeper.pid, start_of(sleeper), lambda: ended.append("unwatched"))
+    watch.watch(other_sleeper.pid, start_of(other_sleeper), lambda: ended.append("watched"))
+
+    watch.unwatch(sleeper.pid, start_of(sleeper))
+    sleeper.kill()
+    sleeper.wait()
+    other_sleeper.kill()
+    await until(lambda: bool(ended))
+
+    assert ended == ["watched"]
+
+
+async def test_watching_again_replaces_the_first_watch(
+    watch: ExitWatch, sleeper: subprocess.Popen[bytes]
+) -> None:
+    ended: list[str] = []
+    watch.watch(sleeper.pid, start_of(sleeper), lambda: ended.append("first"))
+    watch.watch(sleeper.pid, start_of(sleeper), lambda: ended.append("second"))
+
+    sleeper.kill()
+    await until(lambda: bool(ended))
+
+    assert ended == ["second"]
+
+
+@linux
+async def test_no_handles_are_left_open(sleeper: subprocess.Popen[bytes]) -> None:
+    before = open_handles()
+    watch = ExitWatch(ProcessTable())
+    for _ in range(20):
+        watch.watch(sleeper.pid, start_of(sleeper), lambda: None)
+
+    watch.close()
+
+    assert open_handles() == before
+
+
+def test_the_clock_goes_on() -> None:
+    clock = SystemClock()
+
+    assert clock.now() <= clock.now()

@@ -1,0 +1,80 @@
+"""`make prove`: the whole sizes, one table."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from tests.kit.sm import Sm, sm_home
+from tests.prove import chaos, commits, crowd, texts
+from tests.prove.ledger import Verdict
+
+
+def commit_points(sm: Sm) -> tuple[Verdict, str]:
+    total, points = Verdict(), {"before": 0, "after": 0}
+    for at, when, verdict in commits.every_commit(sm):
+        total += verdict
+        points[when] += 1
+        if not verdict.holds:
+            print(f"  commit {at} ({when}): {verdict}", flush=True)
+    return total, f"{points['before']} points before, {points['after']} after the commit"
+
+
+def all_texts(sm: Sm) -> tuple[Verdict, str]:
+    results = texts.exact(sm)
+    wrong = [name for name, exact in results.items() if not exact]
+    verdict = Verdict(sent=len(results), once=len(results) - len(wrong), changed=len(wrong))
+    return verdict, "byte-identical" if not wrong else f"wrong: {wrong}"
+
+
+def faults(
+    fault: Callable[[Sm], None], times: int, pause: float
+) -> Callable[[Sm], tuple[Verdict, str]]:
+    def run(sm: Sm) -> tuple[Verdict, str]:
+        verdict = chaos.under_faults(sm, fault, times=times, pause=pause)
+        return verdict, f"{times} faults, {sm.health()['restarts']} restarts"
+
+    return run
+
+
+def whole_crowd(sm: Sm) -> tuple[Verdict, str]:
+    verdict = crowd.crowd(sm, sessions=100, senders=20, messages=2000)
+    return verdict, "100 sessions, 20 senders"
+
+
+PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
+    "texts": all_texts,
+    "kill -9 at every commit point": commit_points,
+    "kill -9 at 500 random moments": faults(chaos.kill_worker, 500, 2.0),
+    "tmux control connection cut": faults(chaos.cut_control, 25, 1.5),
+    "SIGSTOP for 5 s": faults(chaos.stop_worker, 25, 1.0),
+    "crowd": whole_crowd,
+}
+
+
+def main(wanted: list[str]) -> int:
+    rows = []
+    for name, proof in PROOFS.items():
+        if wanted and not any(word in name for word in wanted):
+            continue
+        print(f"… {name}", flush=True)
+        began = time.monotonic()
+        with sm_home() as sm:
+            verdict, words = proof(sm)
+        rows.append((name, verdict, words, time.monotonic() - began))
+        print(_row(*rows[-1]), flush=True)
+    print("\n| proof | sent | once | lost | doubled | changed | disordered | no receipt | time |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        print(_row(*row))
+    return 0 if all(verdict.holds for _, verdict, _, _ in rows) else 1
+
+
+def _row(name: str, v: Verdict, words: str, seconds: float) -> str:
+    return (
+        f"| {name} ({words}) | {v.sent} | {v.once} | {v.lost} | {v.doubled} | {v.changed} "
+        f"| {v.disordered} | {v.unreceipted} | {seconds:.0f} s |"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
