@@ -1,11 +1,10 @@
 """Hook calls as bytes, ready to be sent: what Claude Code reports around a tool call."""
 
 import json
-import secrets
+import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 
 PAYLOAD_BYTES = 1000
 
@@ -30,19 +29,16 @@ class Request:
 
 
 def hook_ids() -> Iterator[bytes]:
-    """As the stub makes them: 16 hex digits nobody else has."""
-    prefix = secrets.token_hex(4).encode()
-    return (b"%s%08x" % (prefix, number) for number in count())
+    """As the stub makes them: 16 random hex digits."""
+    chance = random.Random()
+    while True:
+        yield b"%016x" % chance.getrandbits(64)
 
 
 def requests(target: Target) -> tuple[Request, Request]:
     """A tool call's beginning and end."""
     common = {
-        "session_id": target.context,
-        "transcript_path": f"/home/ada/.claude/projects/-home-ada-app/{target.context}.jsonl",
-        "cwd": "/home/ada/app",
-        "permission_mode": "acceptEdits",
-        "prompt_id": f"{target.session}-0000-4000-8000-000000000001",
+        **_common(target),
         "tool_name": "Bash",
         "tool_input": {"command": "pytest -q tests/test_app.py", "description": "Run the tests"},
         "tool_use_id": "toolu_01XyZabcdefghijklmnopqrst",
@@ -55,6 +51,22 @@ def requests(target: Target) -> tuple[Request, Request]:
     room = PAYLOAD_BYTES - len(json.dumps({**after, "tool_response": answer}))
     answer["stdout"] = fill[: max(0, room)]
     return _request(target, before), _request(target, {**after, "tool_response": answer})
+
+
+def stop_request(target: Target) -> Request:
+    """The end of the turn that the tool calls belong to."""
+    payload = {"hook_event_name": "Stop", **_common(target), "last_assistant_message": "Done."}
+    return _request(target, payload)
+
+
+def _common(target: Target) -> dict[str, object]:
+    return {
+        "session_id": target.context,
+        "transcript_path": f"/home/ada/.claude/projects/-home-ada-app/{target.context}.jsonl",
+        "cwd": "/home/ada/app",
+        "permission_mode": "acceptEdits",
+        "prompt_id": f"{target.session}-0000-4000-8000-000000000001",
+    }
 
 
 def _request(target: Target, payload: dict[str, object]) -> Request:

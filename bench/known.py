@@ -9,19 +9,19 @@ import asyncio
 import subprocess
 import time
 import uuid
-from dataclasses import dataclass
+
+from tests.kit.sm import Sm
 
 from bench.hook_requests import Target
 from sm.adapters.store import open_store
 from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.formats import HOME, PANE, SESSION
-from sm.core.events import SessionRequested
-from sm.core.ids import ContextId, PaneId, SessionId
+from sm.core.events import AgentStarted, ContextStarted, Hook, SessionRequested
+from sm.core.ids import ContextId, HookId, PaneId, SessionId
 from sm.core.journal import Entry
-from sm.core.session import create
-from sm.core.state import Session, Sighting, Source, State
+from sm.core.session import advance, create
+from sm.core.state import Session
 from sm.core.terminal import Pane
-from tests.kit.sm import Sm
 
 
 def prepare(sm: Sm, number: int) -> list[Target]:
@@ -29,9 +29,9 @@ def prepare(sm: Sm, number: int) -> list[Target]:
     ids = [SessionId(f"{i:08x}") for i in range(1, number + 1)]
     sm.home.make()
     panes = _panes(sm, ids)
-    sessions = [_session(sm, session, panes[session]) for session in ids]
-    asyncio.run(_store(sm, sessions))
-    return [Target(session=s.id, context=str(s.context.id)) for s in sessions]
+    made = [_session(sm, session, panes[session]) for session in ids]
+    asyncio.run(_store(sm, made))
+    return [Target(session=s.id, context=str(s.context.id)) for _, s in made]
 
 
 def _tmux(sm: Sm, *arguments: str, stdin: str = "") -> str:
@@ -67,7 +67,43 @@ def _pane(pane: str, pid: str, session: str, socket: str) -> Pane:
     return Pane(socket=socket, session=session, id=PaneId(pane), pid=int(pid), started=started)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    session: Session
-    event: SessionRequested
+def _session(sm: Sm, session_id: SessionId, pane: Pane) -> tuple[SessionRequested, Session]:
+    """A session whose agent has started and shown that it is ready, by the core's own rules."""
+    context, now = ContextId(str(uuid.uuid4())), time.time()
+    asked = SessionRequested(
+        id=session_id,
+        name=f"s{session_id}",
+        agent="demo",
+        arguments=(),
+        cwd=str(sm.work),
+        parent=None,
+        proves=True,
+        context=context,
+    )
+    hook = Hook(id=HookId(f"start-{session_id}"), name="SessionStart", at=now, context=context)
+    session, _ = create(asked, now)
+    session, _ = advance(session, AgentStarted(pane=pane), now)
+    ready = ContextStarted(hook=hook, source="startup", transcript=None)
+    session, _ = advance(session, ready, now)
+    return asked, session
+
+
+async def _store(sm: Sm, made: list[tuple[SessionRequested, Session]]) -> None:
+    store = await open_store(sm.home.store)
+    try:
+        await store.commit(
+            [
+                Entry(
+                    session=session,
+                    event=asked,
+                    at=session.created_at,
+                    hook=None,
+                    messages=(),
+                    asked=(),
+                    finished=None,
+                )
+                for asked, session in made
+            ]
+        )
+    finally:
+        await store.close()

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    commits: int
+    rounds: int
     round_trips: int
+    """In each round."""
+    shared_commits: int
+    load_rounds: int
     load_seconds: float
     connections: int
     known: tuple[int, ...]
@@ -18,9 +21,11 @@ class Sizes:
 
 
 FULL = Sizes(
-    commits=2000,
-    round_trips=2000,
-    load_seconds=6.0,
+    rounds=20,
+    round_trips=100,
+    shared_commits=200,
+    load_rounds=5,
+    load_seconds=3.0,
     connections=32,
     known=(1, 100, 1000),
     messages=50,
@@ -31,8 +36,10 @@ FULL = Sizes(
 )
 
 SMOKE = Sizes(
-    commits=20,
-    round_trips=20,
+    rounds=2,
+    round_trips=10,
+    shared_commits=5,
+    load_rounds=1,
     load_seconds=0.2,
     connections=2,
     known=(1, 3),

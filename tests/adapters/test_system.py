@@ -18,8 +18,8 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture
-def anyio_backend():
-    return ("asyncio", {"use_uvloop": True})
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture(params=[pytest.param(read_proc, marks=linux), read_ps])

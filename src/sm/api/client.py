@@ -116,10 +116,13 @@ def _request(method: str, target: str, payload: bytes) -> bytes:
 def _head(stream: object) -> tuple[int, int]:
     readline = stream.readline  # type: ignore[attr-defined]
     first = readline()
-    if not first:
+    if not first.endswith(b"\r\n"):
         raise EOFError
     length = 0
-    while (line := readline()) not in (b"\r\n", b""):
+    while (line := readline()) != b"\r\n":
+        if not line.endswith(b"\r\n"):
+            # Cut off inside the head: a whole answer has an empty line behind it.
+            raise EOFError
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
             length = int(value)

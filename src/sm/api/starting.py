@@ -7,11 +7,17 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
+if TYPE_CHECKING:
+    import subprocess
+
 READY_WITHIN = 20.0
+ERRORS_KEPT = 100_000
 STOPPED_WITHIN = 15.0
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "SM_HOME", "TMUX_TMPDIR")
 _KEPT_PREFIXES = ("LC_", "XDG_")
@@ -58,16 +64,37 @@ def is_running(home: Home) -> bool:
 
 def start(home: Home) -> None:
     """Start the daemon apart from us, and wait until it answers."""
-    import subprocess
-
     try:
         home.make()
     except HomeError as error:
         raise StartError(str(error)) from None
     errors = home.logs / "start.log"
+    told = _forget_if_large(errors)
+    child = _spawn(errors)
+    deadline = time.monotonic() + READY_WITHIN
+    while not answers(home):
+        status = child.poll()
+        if status is not None and not is_running(home):
+            if status != 0:
+                raise StartError(_why(errors.read_bytes()[told:].decode(errors="replace")))
+            # Ours left the place to another daemon, and that one is gone.
+            child = _spawn(errors)
+        if time.monotonic() > deadline:
+            raise StartError(
+                f"The daemon did not answer within {READY_WITHIN:g} s. See: {home.log}"
+            )
+        time.sleep(0.01)
+    child.returncode = 0  # It lives on without us; nothing is to be waited for.
+
+
+def _spawn(errors: Path) -> "subprocess.Popen[bytes]":
+    import subprocess
+
     try:
-        with errors.open("wb") as output:
-            child = subprocess.Popen(
+        # Appended to: several commands may start at once, and none may wipe another's reason.
+        output = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            return subprocess.Popen(
                 [sys.executable, "-I", "-m", "sm.daemon"],
                 env=clean_environment(),
                 stdin=subprocess.DEVNULL,
@@ -76,19 +103,22 @@ def start(home: Home) -> None:
                 start_new_session=True,
                 cwd="/",
             )
+        finally:
+            os.close(output)
     except OSError as error:
         raise StartError(f"The daemon could not be started: {error}.") from None
-    deadline = time.monotonic() + READY_WITHIN
-    while not answers(home):
-        status = child.poll()
-        if status not in (None, 0) and not is_running(home):
-            raise StartError(_why(errors.read_text(errors="replace")))
-        if time.monotonic() > deadline:
-            raise StartError(
-                f"The daemon did not answer within {READY_WITHIN:g} s. See: {home.log}"
-            )
-        time.sleep(0.01)
-    child.returncode = 0  # It lives on without us; nothing is to be waited for.
+
+
+def _forget_if_large(errors: Path) -> int:
+    """How much the file already holds: nothing of it is about this start."""
+    try:
+        size = errors.stat().st_size
+        if size < ERRORS_KEPT:
+            return size
+        errors.unlink()
+    except FileNotFoundError:
+        pass
+    return 0
 
 
 def _why(output: str) -> str:

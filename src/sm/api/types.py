@@ -160,6 +160,7 @@ class NewMessageBody(TypedDict):
 class NewReminderBody(TypedDict):
     text: str
     due_in: float
+    id: NotRequired[str]
     every: NotRequired[float | None]
     sender: NotRequired[str | None]
 

@@ -17,7 +17,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     import shtab
 
-    print(shtab.complete(whole_parser(), shell=args.shell))
+    parser = whole_parser()
+    _complete_names(parser)
+    asking = _ZSH_NAMES if args.shell == "zsh" else ""
+    print(shtab.complete(parser, shell=args.shell, preamble=asking))
     if args.shell == "bash":
         print(_BASH_NAMES)
     return 0
@@ -34,6 +37,16 @@ def whole_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=about, description=module.__doc__)
         module.add_arguments(command)
     return whole
+
+
+def _complete_names(whole: argparse.ArgumentParser) -> None:
+    """Have zsh ask sm wherever a session is meant."""
+    for subparsers in whole._actions:
+        if isinstance(subparsers, argparse._SubParsersAction):
+            for command in subparsers.choices.values():
+                for action in command._actions:
+                    if action.metavar == "SESSION":
+                        action.complete = {"zsh": "_sm_names"}
 
 
 def _fish() -> str:
@@ -58,6 +71,13 @@ def _fish() -> str:
                 )
     return "\n".join(lines)
 
+
+_ZSH_NAMES = """
+_sm_names() {
+  local -a names
+  names=(${(f)"$(sm ls 2>/dev/null | awk 'NR > 1 && $1 ~ /^[0-9a-f]+$/ {print $2}')"})
+  compadd -a names
+}"""
 
 _BASH_NAMES = """
 # Session names, asked of sm itself.

@@ -61,7 +61,9 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     from sm.settings.home import HomeError
 
     try:
-        return int(command.run(parsed) or 0)
+        status = int(command.run(parsed) or 0)
+        sys.stdout.flush()
+        return status
     except RefusedError as error:
         sys.stderr.write(f"sm: {error}\n")
         return 1

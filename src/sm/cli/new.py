@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         "arguments": args.rest,
         "cwd": str(cwd),
         "parent": args.parent or own_session(),
-        "environment": {k: v for k, v in os.environ.items() if _is_text(k) and _is_text(v)},
+        "environment": _environment(),
         "prompt": args.prompt,
     }
     session = cast("SessionDetail", client().call("POST", "/sessions", body))
@@ -53,6 +53,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(session["id"])
     return 0
+
+
+def _environment() -> dict[str, str]:
+    """Ours, and how open our new files are: the launcher in the pane takes that over too."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    ours = {k: v for k, v in os.environ.items() if _is_text(k) and _is_text(v)}
+    return {**ours, "SM_UMASK": f"{umask:03o}"}
 
 
 def _is_text(value: str) -> bool:

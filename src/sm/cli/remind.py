@@ -1,6 +1,7 @@
 """Send a session a message later, once or again and again; list and cancel reminders."""
 
 import argparse
+import secrets
 import sys
 from typing import cast
 
@@ -25,7 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.cancel:
         client().call("DELETE", f"/reminders/{segment(args.cancel)}")
-        print(f"{args.cancel} is cancelled.")
+        if args.json:
+            print_json({"id": args.cancel, "state": "cancelled"})
+        else:
+            print(f"{args.cancel} is cancelled.")
         return 0
     if args.list:
         return _list(as_json=args.json)
@@ -33,7 +37,13 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write("sm: give SESSION, TEXT and --in or --every. See: sm remind --help\n")
         return 2
     due_in = args.every if args.due_in is None else args.due_in
-    body = {"text": args.text, "due_in": due_in, "every": args.every, "sender": own_session()}
+    body = {
+        "id": secrets.token_hex(4),
+        "text": args.text,
+        "due_in": due_in,
+        "every": args.every,
+        "sender": own_session(),
+    }
     path = f"/sessions/{segment(args.session)}/reminders"
     reminder = cast("ReminderView", client().call("POST", path, body))
     if args.json:

@@ -40,9 +40,6 @@ MISSES_ALLOWED = 4
 """Searches in vain, a confirm period apart, before a message is typed again."""
 ENTERS_ALLOWED = 3
 INTERRUPT_WITHIN = 3.0
-INTERRUPT_UNSEEN_AFTER = 10.0
-"""An agent that has shown no tool call yet may put an interrupted prompt back into its box:
-leave it this long before an urgent message interrupts it all the same."""
 PAUSES = (1.0, 1.0, 2.0, 4.0, 8.0, 15.0)
 UNPROVED_PAUSE = 0.5
 
@@ -157,9 +154,10 @@ def _interrupt(session: Session, message: Message, now: float) -> Result:
     turn = session.turn
     if turn is None:
         return session, ()
-    too_early = turn.started_at + INTERRUPT_UNSEEN_AFTER
-    if turn.tool is None and now < too_early:
-        return session.with_timer("retry", too_early), ()
+    if turn.tool is None:
+        # Interrupted before its first output, an agent puts the prompt back into its box: the
+        # message in it would be undone. The first tool call, or the turn's end, is soon enough.
+        return session, ()
     attempt = _attempt(message, Route.INTERRUPT, Step.INTERRUPTING, now)
     session = replace(session, attempt=attempt).with_message(
         replace(message, attempts=attempt.number, route=Route.INTERRUPT)
@@ -214,12 +212,12 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
     attempt, message = _in_hand(session, event.mark)
     if attempt is None or message is None:
         return session, ()
-    session = session.with_message(replace(message, held=event.obstacle.value))
+    session = session.with_message(replace(message, held=event.obstacle.words))
     effects: tuple[Effect, ...] = ()
     if event.obstacle in (Obstacle.AGENT_GONE, Obstacle.PANE_GONE, Obstacle.UNREACHABLE):
         effects = (CheckPane(),)
     if event.obstacle is Obstacle.DIALOG:
-        session = replace(session, dialog=event.obstacle.value)
+        session = replace(session, dialog=event.obstacle.words)
     if attempt.step is Step.PASTING and event.obstacle is Obstacle.UNREACHABLE:
         # tmux may still carry the paste out: ask again under the same mark, never a new one.
         return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
@@ -314,7 +312,7 @@ def why_waiting(session: Session, message: Message) -> str | None:
 _STATE_REASONS = {
     State.STARTING: "the agent is starting",
     State.WORKING: "the agent is working; it comes at the turn's end",
-    State.WAITING: Obstacle.DIALOG.value,
+    State.WAITING: Obstacle.DIALOG.words,
     State.CRASHED: "the agent died",
     State.ENDED: "the session has ended",
     State.UNKNOWN: "nothing is known about the agent's state",

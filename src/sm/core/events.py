@@ -115,6 +115,8 @@ class ContextStarted:
 class ContextEnded:
     hook: Hook
     reason: str
+    leaving: bool = False
+    """A person told the agent to exit: its end is no crash, whatever the exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

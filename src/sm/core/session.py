@@ -164,7 +164,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 def _exited(session: Session, event: AgentExited, now: float) -> Result:
     if session.exit is not None:
         return session, ()
-    intended = session.kill_requested or event.status == 0
+    intended = session.kill_requested or session.leaving or event.status == 0
     session = replace(
         session,
         exit=Exit(status=event.status, signal=event.signal, intended=intended),

@@ -147,6 +147,8 @@ class Session:
     lost: bool = False
     """tmux did not answer when last asked."""
     kill_requested: bool = False
+    leaving: bool = False
+    """The agent reported that a person told it to exit."""
     exit: Exit | None = None
     last_words: str = ""
 

@@ -83,20 +83,40 @@ class Screen:
 
 
 class Obstacle(StrEnum):
-    """Why nothing was typed."""
+    """Why nothing was typed. The values are stored; the words are for people and may change."""
 
-    DIALOG = "a dialog is open: a person must answer it first"
-    DRAFT = "somebody's unfinished text is in the prompt box"
-    COPY_MODE = "the pane is in copy mode and did not leave it"
-    NOT_FOREGROUND = "another program has the terminal"
-    AGENT_GONE = "the agent's process has ended"
-    PANE_GONE = "the pane is gone"
-    UNREACHABLE = "tmux cannot be reached"
-    STOPPED = "the agent's process is stopped"
-    BUSY = "the agent is working"
-    NO_BOX = "no prompt box is to be seen"
-    NOT_SHOWN = "the pasted text did not appear in the prompt box"
-    TURN_OVER = "the turn was already over"
+    DIALOG = "dialog"
+    DRAFT = "draft"
+    COPY_MODE = "copy_mode"
+    NOT_FOREGROUND = "not_foreground"
+    AGENT_GONE = "agent_gone"
+    PANE_GONE = "pane_gone"
+    UNREACHABLE = "unreachable"
+    STOPPED = "stopped"
+    BUSY = "busy"
+    NO_BOX = "no_box"
+    NOT_SHOWN = "not_shown"
+    TURN_OVER = "turn_over"
+
+    @property
+    def words(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    Obstacle.DIALOG: "a dialog is open: a person must answer it first",
+    Obstacle.DRAFT: "somebody's unfinished text is in the prompt box",
+    Obstacle.COPY_MODE: "the pane is in copy mode and did not leave it",
+    Obstacle.NOT_FOREGROUND: "another program has the terminal",
+    Obstacle.AGENT_GONE: "the agent's process has ended",
+    Obstacle.PANE_GONE: "the pane is gone",
+    Obstacle.UNREACHABLE: "tmux cannot be reached",
+    Obstacle.STOPPED: "the agent's process is stopped",
+    Obstacle.BUSY: "the agent is working",
+    Obstacle.NO_BOX: "no prompt box is to be seen",
+    Obstacle.NOT_SHOWN: "the pasted text did not appear in the prompt box",
+    Obstacle.TURN_OVER: "the turn was already over",
+}
 
 
 class Place(StrEnum):

@@ -53,7 +53,9 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
         case ContextCompacted():
             context = replace(session.context, compactions=session.context.compactions + 1)
             return replace(session, context=context), ()
-        case ContextEnded() | HookNoticed():
+        case ContextEnded():
+            return replace(session, leaving=event.leaving), ()
+        case HookNoticed():
             return session, ()
 
 
@@ -111,7 +113,8 @@ def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Resu
 
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
     turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
-    dialog = event.question if isinstance(event, DialogOpened) else None
+    # A second report of the same dialog comes later and says less.
+    dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
     if isinstance(event, ToolStarted):
         turn = replace(turn, tool=event.tool)
     return replace(session, turn=turn, dialog=dialog, ready=True), ()

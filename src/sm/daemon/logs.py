@@ -18,16 +18,25 @@ def configure(home: Home, settings: Settings) -> None:
     handler = logging.handlers.RotatingFileHandler(
         home.log, maxBytes=size(settings.daemon.log_size), backupCount=KEPT
     )
-    handler.setFormatter(logging.Formatter("%(message)s"))
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    handler.setFormatter(
+        # Libraries speak the standard way; their lines are to be JSON like ours.
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
     level = logging.getLevelNamesMapping()[settings.daemon.log_level.upper()]
     logging.basicConfig(handlers=[handler], level=level, force=True)
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,

@@ -11,6 +11,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 from sm.settings.home import Home
@@ -23,7 +24,10 @@ PAUSES = (0.0, 0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Before each restart of a worker that keeps dying young."""
 HOPELESS = 78
 """Exit status (EX_CONFIG) of a worker that no restart can help; it has said why."""
+FIRST_PORT, PORTS = 21_000, 11_000
 FDS = "SM_LISTEN_FDS"
+LIFELINE = "SM_LIFELINE_FD"
+"""A pipe nothing is written to: its end tells the worker that the parent is gone."""
 RESTARTS = "SM_RESTARTS"
 
 
@@ -36,6 +40,8 @@ def run(worker: Sequence[str]) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
+    # The worker keeps the lock too: while an orphan lives, no second daemon begins.
+    os.set_inheritable(lock, True)
     os.chdir("/")
     sockets = [listen_unix(home), *listen_tcp(home)]
     write_pid(home)
@@ -61,35 +67,45 @@ def listen_unix(home: Home) -> socket.socket:
 
 def listen_tcp(home: Home) -> list[socket.socket]:
     """Loopback, on a port that never changes once chosen; none when somebody else has it."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", saved_port(home)))
-    except OSError:
-        listener.close()
-        return []
-    listener.listen(BACKLOG)
-    beside = home.port.with_name(".port")
-    beside.write_text(str(listener.getsockname()[1]))
-    beside.chmod(0o600)
-    beside.replace(home.port)
-    return [listener]
+    saved = saved_port(home)
+    for port in [saved] if saved else candidate_ports(home):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+            listener.listen(BACKLOG)
+        except OSError:
+            listener.close()
+            continue
+        replace_file(home.port, str(port))
+        return [listener]
+    return []
 
 
-def saved_port(home: Home) -> int:
+def saved_port(home: Home) -> int | None:
     try:
         port = int(home.port.read_text())
     except (OSError, ValueError):
-        return 0
-    return port if 1024 <= port <= 65535 else 0
+        return None
+    return port if 1024 <= port <= 65535 else None
+
+
+def candidate_ports(home: Home) -> list[int]:
+    """Below what systems hand out to outgoing connections, so that it stays free for us."""
+    first = int(home.tag, 16) % PORTS
+    return [FIRST_PORT + (first + step) % PORTS for step in range(50)]
 
 
 def write_pid(home: Home) -> None:
     """Who runs, and which version: a newer command line replaces an older daemon."""
-    beside = home.pid.with_name(f".{home.pid.name}")
-    beside.write_text(f"{os.getpid()} {VERSION}\n")
+    replace_file(home.pid, f"{os.getpid()} {VERSION}\n")
+
+
+def replace_file(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}")
+    beside.write_text(text)
     beside.chmod(0o600)
-    beside.replace(home.pid)
+    beside.replace(path)
 
 
 class Parent:
@@ -101,6 +117,7 @@ class Parent:
         self._pid: int | None = None
         self._stopping = False
         self._restarts = 0
+        self._lifeline, self._held = os.pipe()
 
     def run(self) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -127,7 +144,13 @@ class Parent:
         for listener in self._sockets:
             listener.set_inheritable(True)
         fds = ",".join(str(listener.fileno()) for listener in self._sockets)
-        environment = {**os.environ, FDS: fds, RESTARTS: str(self._restarts)}
+        os.set_inheritable(self._lifeline, True)
+        environment = {
+            **os.environ,
+            FDS: fds,
+            LIFELINE: str(self._lifeline),
+            RESTARTS: str(self._restarts),
+        }
         self._pid = os.posix_spawn(self._worker[0], self._worker, environment)
         _, status = os.waitpid(self._pid, 0)
         self._pid = None

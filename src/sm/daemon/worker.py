@@ -66,10 +66,22 @@ class Worker:
     async def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
+        self._mind_parent()
         async with self.parts() as (engine, intake, terminal):
             self.log.info("Serving", version=VERSION, pid=os.getpid(), restarts=_restarts())
             await self._serve(engine, intake, terminal)
         self.log.info("Stopped", pid=os.getpid())
+
+    def _mind_parent(self) -> None:
+        """Stop when the parent is gone: nobody would restart us, and the next daemon waits."""
+        lifeline, loop = int(os.environ[parent.LIFELINE]), asyncio.get_running_loop()
+
+        def end() -> None:
+            loop.remove_reader(lifeline)
+            self.stopping.set()
+            loop.call_later(parent.STOP_WITHIN, os._exit, 1)
+
+        loop.add_reader(lifeline, end)
 
     @contextlib.asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Engine, Intake, TmuxTerminal]]:

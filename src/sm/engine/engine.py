@@ -298,14 +298,25 @@ class Engine:
     # --- reminders -----------------------------------------------------------------------
 
     async def remind(
-        self, reference: str, text: str, *, due_in: float, every: float | None, sender: str | None
+        self,
+        reference: str,
+        text: str,
+        *,
+        due_in: float,
+        every: float | None,
+        sender: str | None,
+        reminder_id: ReminderId | None = None,
     ) -> Reminder:
+        """Set a reminder. The same id again is the same reminder, sent again."""
         session = self.find(reference)
+        known = next((r for r in session.reminders if r.id == reminder_id), None)
+        if known is not None:
+            return known
         if session.state is State.ENDED:
             raise RefusedError(f"{session.name} has ended and cannot be reminded.")
         by = self._sender(sender)
         event = ReminderSet(
-            id=ReminderId(secrets.token_hex(4)),
+            id=reminder_id or ReminderId(secrets.token_hex(4)),
             text=_checked(text),
             due=self.clock.now() + due_in,
             every=every,

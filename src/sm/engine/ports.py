@@ -80,7 +80,7 @@ class Terminal(Protocol):
         """Paste once: a pane that already carries this mark is left as it is."""
 
     async def press(self, pane: PaneId, key: str, *, option: str, mark: str) -> None:
-        """Press one key and leave the mark beside the pane, in one step."""
+        """Press a key once: a pane that already carries this mark is left as it is."""
 
     async def leave_mode(self, pane: PaneId) -> None: ...
 

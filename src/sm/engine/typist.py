@@ -134,9 +134,9 @@ class Typist:
         try:
             view = await self._look(session)
         except TerminalUnreachableError:
-            return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.value)
+            return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.words)
         if view is None or view.dead or not self._lives(session):
-            return self._found(effect, Place.NOWHERE, Obstacle.AGENT_GONE.value)
+            return self._found(effect, Place.NOWHERE, Obstacle.AGENT_GONE.words)
         screen = dialect.read_screen(view)
         if dialect.box_holds(screen, effect.message):
             return self._found(effect, Place.BOX, "it stands in the prompt box")

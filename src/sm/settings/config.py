@@ -62,7 +62,7 @@ def load(path: Path) -> Settings:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}.") from None
     try:
         raw = tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from None
     return check(msgspec_convert(raw, path), path)
 
@@ -77,8 +77,9 @@ def msgspec_convert(raw: dict[str, object], path: Path) -> Settings:
 def check(settings: Settings, path: Path) -> Settings:
     """Refuse values that have the right type and no meaning."""
     problems = {
-        "tmux.socket": re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", settings.tmux.socket) is None
-        and "must be 1 to 40 letters, digits, '-', '_' or '.'",
+        "tmux.socket": re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", settings.tmux.socket)
+        is None
+        and "must be 1 to 40 letters, digits, '-', '_' or '.', beginning with a letter or digit",
         "tmux.history_limit": not 100 <= settings.tmux.history_limit <= 10_000_000
         and "must be between 100 and 10000000",
         "store.url": settings.store.url != "sqlite" and 'must be "sqlite"',
@@ -120,7 +121,7 @@ def _is_bad(parse: object, text: str) -> bool:
     assert callable(parse)
     try:
         parse(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return True
     return False
 

@@ -87,6 +87,7 @@ class Home:
         """Refuse folders that are not ours, before anything is written."""
         for folder in (self.base, self.runtime):
             _refuse_foreign(folder)
+        _refuse_open(self.runtime)
         if len(os.fsencode(self.socket)) > SOCKET_PATH_LIMIT:
             raise HomeError(
                 f"The path {self.socket} is too long for a socket. "
@@ -123,7 +124,15 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} belongs to uid {owner.st_uid}, you are {os.geteuid()}. "
             "Run sm as its owner (without sudo) or set SM_HOME to a folder of your own."
         )
-    if owner.st_mode & 0o077 and folder.name.startswith("sm-"):
+
+
+def _refuse_open(folder: Path) -> None:
+    """A runtime folder others can enter, or put in our way under /tmp, is none."""
+    try:
+        found = folder.lstat()
+    except FileNotFoundError:
+        return
+    if found.st_uid != os.geteuid() or folder.stat().st_mode & 0o077:
         raise HomeError(f"{folder} is open to others. Close it with: chmod 700 {folder}")
 
 

@@ -6,9 +6,11 @@ import msgspec
 import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from sm.api.types import Health
 from sm.engine.engine import Engine
@@ -26,7 +28,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
     )
 
 
-def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAside) -> Starlette:
+def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAside) -> ASGIApp:
     endpoints = all_endpoints(health)
     described: list[bytes] = []
 
@@ -35,16 +37,16 @@ def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAsid
             described.append(msgspec.json.encode(openapi.describe(endpoints)))
         return Response(described[0], media_type="application/json")
 
-    served = [e.route(engine) for e in endpoints if e is not hooks.DOCUMENTED]
     routes = [
-        hooks.hook_route(engine, set_aside),
-        *served,
+        *(endpoint.route(engine) for endpoint in endpoints),
         Route("/openapi.json", description, methods=["GET"]),
     ]
-    return Starlette(
+    routed = Starlette(
         routes=routes,
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
+    intake = hooks.HookIntake(engine, set_aside, otherwise=routed)
+    return ServerErrorMiddleware(intake, handler=_unforeseen)
 
 
 async def _http_refusal(request: Request, error: Exception) -> Response:

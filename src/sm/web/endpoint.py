@@ -5,7 +5,7 @@ The same declaration decodes and encodes values, and is what ``/openapi.json`` i
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -18,6 +18,10 @@ from sm.engine.loop import UnknownSessionError
 from sm.engine.naming import NameRefusedError, NotFoundError
 
 MAX_BODY = 64 * 1024 * 1024
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number the store can hold."""
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+"""A time to wait; what is no number (NaN) is refused too."""
 _encode = msgspec.json.Encoder().encode
 
 

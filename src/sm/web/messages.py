@@ -8,7 +8,7 @@ from sm.api.types import MessageView, NewMessageBody, NewReminderBody, ReminderV
 from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.message import Message, MessageState, Mode
 from sm.engine.engine import NewMessage
-from sm.web.endpoint import BadRequestError, Call, Endpoint, Query
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole
 from sm.web.views import message_view, reminder_view
 
 _SETTLED = frozenset(MessageState) - {MessageState.QUEUED, MessageState.OFFERED}
@@ -94,9 +94,22 @@ async def remind(call: Call) -> ReminderView:
     if every is not None and not 1 <= every < LONGEST:
         raise BadRequestError("every must be at least 1 second.")
     reminder = await call.engine.remind(
-        call.path("session"), body["text"], due_in=due_in, every=every, sender=body.get("sender")
+        call.path("session"),
+        body["text"],
+        due_in=due_in,
+        every=every,
+        sender=body.get("sender"),
+        reminder_id=_reminder_id(body.get("id")),
     )
     return reminder_view(call.engine.find(call.path("session")), reminder)
+
+
+def _reminder_id(given: str | None) -> ReminderId:
+    if given is None:
+        return ReminderId(secrets.token_hex(4))
+    if re.fullmatch(r"[0-9a-f]{8}", given) is None:
+        raise BadRequestError("A reminder id is 8 hex digits.")
+    return ReminderId(given)
 
 
 async def reminders(call: Call) -> list[ReminderView]:
@@ -118,14 +131,14 @@ ENDPOINTS = (
         query=(
             Query(name="session", type=str, default="", about="Only to this session"),
             Query(name="state", type=str, default="", about="Only in this state"),
-            Query(name="limit", type=int, default=200, about="The newest N"),
+            Query(name="limit", type=Whole, default=200, about="The newest N"),
         ),
     ),
     Endpoint(
         method="GET", path="/messages/{message}", about="One message with its receipts",
         handler=show, gives=MessageView, refusals=(404,),
         query=(
-            Query(name="wait", type=float, default=0.0,
+            Query(name="wait", type=Seconds, default=0.0,
                   about="Seconds to wait until it was accepted, or will never be"),
         ),
     ),

@@ -12,6 +12,8 @@ from sm.web.endpoint import Endpoint
 
 _REFUSALS = {
     400: "The request does not fit",
+    401: "Over TCP: a token is needed",
+    403: "Over TCP: called by a foreign name or page",
     404: "There is no such thing",
     409: "Understood and refused",
 }
@@ -21,7 +23,7 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     endpoints = list(endpoints)
     types = [t for e in endpoints for t in (e.body, e.gives) if t is not None]
     schemas, components = msgspec.json.schema_components(
-        [Problem, *types], ref_template="#/components/schemas/{name}"
+        [Problem, *types], ref_template="#/components/schemas/{name}", schema_hook=_schema_of
     )
     by_type = dict(zip([id(Problem), *map(id, types)], schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -44,6 +46,12 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     }
 
 
+def _schema_of(type_: type) -> dict[str, Any]:
+    if type_ is object:
+        return {"description": "Any JSON value"}
+    raise NotImplementedError
+
+
 def _operation(endpoint: Endpoint, schemas: dict[int, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "summary": endpoint.about,
@@ -54,7 +62,7 @@ def _operation(endpoint: Endpoint, schemas: dict[int, Any]) -> dict[str, Any]:
     if endpoint.body is not None:
         content = {"application/json": {"schema": schemas[id(endpoint.body)]}}
         operation["requestBody"] = {"required": True, "content": content}
-    for status in (400, *endpoint.refusals):
+    for status in (400, 401, 403, *endpoint.refusals):
         operation["responses"][str(status)] = {
             "description": _REFUSALS[status],
             "content": {"application/json": {"schema": schemas[id(Problem)]}},

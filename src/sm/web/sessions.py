@@ -1,5 +1,6 @@
 """Sessions: start, list, look at, rename, wait for, end."""
 
+import os
 import re
 import secrets
 from pathlib import Path
@@ -18,11 +19,11 @@ from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
 from sm.engine.engine import NewSession, RefusedError
-from sm.web.endpoint import BadRequestError, Call, Endpoint, Query
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole
 from sm.web.views import event_view, explanation, session_detail, session_view
 
 LONGEST_WAIT = 3600.0
-_WAIT = Query(name="timeout", type=float, default=30.0, about="Seconds to wait at most")
+_WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
 
 
 async def list_(call: Call) -> list[SessionView]:
@@ -37,7 +38,7 @@ async def list_(call: Call) -> list[SessionView]:
 async def create(call: Call) -> SessionDetail:
     body: NewSessionBody = call.body
     cwd = body["cwd"]
-    if not Path(cwd).is_absolute() or not Path(cwd).is_dir():
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):  # noqa: PTH112, PTH117 - never raises
         raise BadRequestError(f"The working directory {cwd!r} does not exist. Give --cwd DIR.")
     if "\0" in cwd or any("\0" in a for a in body.get("arguments", [])):
         raise BadRequestError("Arguments cannot hold NUL characters.")
@@ -94,7 +95,7 @@ async def wait(call: Call) -> SessionDetail:
         )
     over = {State.ENDED, State.CRASHED}
     goal = {State.IDLE} if wanted == "idle" else over
-    within = min(max(call.query["timeout"], 0.0), LONGEST_WAIT)
+    within = min(call.query["timeout"], LONGEST_WAIT)
 
     def is_there() -> bool:
         now = call.engine.session(session.id)
@@ -190,8 +191,8 @@ ENDPOINTS = (
         method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",
         handler=timeline, gives=list[StoredEvent], refusals=(404, 409),
         query=(
-            Query(name="after", type=int, default=0, about="Only events after this seq"),
-            Query(name="limit", type=int, default=200, about="At most this many"),
+            Query(name="after", type=Whole, default=0, about="Only events after this seq"),
+            Query(name="limit", type=Whole, default=200, about="At most this many"),
         ),
     ),
     Endpoint(
@@ -201,6 +202,6 @@ ENDPOINTS = (
     Endpoint(
         method="GET", path="/sessions/{session}/log", about="Everything it showed, as text",
         handler=log, gives=LogView, refusals=(404, 409),
-        query=(Query(name="lines", type=int, default=0, about="Only the last N; 0 for all"),),
+        query=(Query(name="lines", type=Whole, default=0, about="Only the last N; 0 for all"),),
     ),
 )  # fmt: skip

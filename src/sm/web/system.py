@@ -1,5 +1,6 @@
 """About the daemon itself: health, metrics, the API's description, the event stream."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -8,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from sm.api.types import Health
 from sm.core.state import State
 from sm.engine.engine import Engine
-from sm.web.endpoint import Call, Endpoint, Query
+from sm.web.endpoint import Call, Endpoint, Query, Whole
 from sm.web.views import event_view
 
 EVENTS_AT_ONCE = 500
@@ -31,7 +32,7 @@ def endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
             method="GET", path="/events", handler=stream, gives=str, media="text/event-stream",
             about="Every event as it is committed (server-sent events); resumes after a seq",
             query=(
-                Query(name="after", type=int, default=-1,
+                Query(name="after", type=Whole, default=-1,
                       about="Begin after this seq; -1 for from now on"),
             ),
         ),
@@ -41,7 +42,7 @@ def endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
 async def stream(call: Call) -> Response:
     after = call.query["after"]
     resumed = call.request.headers.get("last-event-id", "")
-    if resumed.isdigit():
+    if re.fullmatch(r"[0-9]{1,18}", resumed):
         after = int(resumed)
     if after < 0:
         after = await _newest(call.engine)
@@ -55,6 +56,7 @@ async def _newest(engine: Engine) -> int:
 async def _events(engine: Engine, after: int) -> AsyncIterator[bytes]:
     yield b": sm\n\n"
     while True:
+        seen = engine.loop.tally.commits
         found = await engine.store.events(after=after, limit=EVENTS_AT_ONCE)
         for recorded in found:
             after = recorded.seq
@@ -64,7 +66,8 @@ async def _events(engine: Engine, after: int) -> AsyncIterator[bytes]:
                 type(recorded.event).__name__.encode(),
                 body,
             )
-        if len(found) < EVENTS_AT_ONCE:
+        # A commit while we were reading or sending has already rung: look again.
+        if len(found) < EVENTS_AT_ONCE and engine.loop.tally.commits == seen:
             await engine.loop.next_commit()
 
 

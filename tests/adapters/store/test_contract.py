@@ -163,7 +163,7 @@ async def test_a_batch_is_kept_whole_or_not_at_all(store: Store) -> None:
             [
                 entry(replace(ADA, state=State.WORKING), finished=1, messages=(message(1),)),
                 entry(BOB, hook="h2", asked=(asked(2, by="bob"),)),
-                entry(BOB, hook="h1"),
+                entry(BOB, asked=(asked(9, by="nobody"),)),
             ]
         )
 
@@ -175,11 +175,11 @@ async def test_a_batch_is_kept_whole_or_not_at_all(store: Store) -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        [entry(ADA, hook="h1"), entry(ADA, hook="h1")],
+        [entry(ADA, asked=(asked(1),)), entry(ADA, asked=(asked(1),))],
         [entry(ADA, messages=(message(1, to="nobody"),))],
         [entry(ADA, asked=(asked(1, by="nobody"),))],
     ],
-    ids=["hook twice in a batch", "message to nobody", "effect of nobody"],
+    ids=["effect twice in a batch", "message to nobody", "effect of nobody"],
 )
 async def test_what_cannot_be_true_is_refused(store: Store, refused: list[Entry]) -> None:
     with pytest.raises(StoreWriteError, match=r"Nothing of this was kept\."):

@@ -16,8 +16,8 @@ from .rig import Rig
 
 
 @pytest.fixture
-def anyio_backend():
-    return ("asyncio", {"use_uvloop": True})
+def anyio_backend() -> str:
+    return "asyncio"
 
 
 @pytest.fixture

@@ -20,6 +20,13 @@ async def dead_view(terminal: TmuxTerminal, pane: PaneId) -> View | None:
     return view if view is not None and view.dead else None
 
 
+async def last_view(terminal: TmuxTerminal, pane: PaneId) -> View:
+    """The first look at the dead pane."""
+    view = await until(lambda: dead_view(terminal, pane))
+    assert view is not None
+    return view
+
+
 async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: TmuxTerminal) -> None:
     pane = await rig.start_raw_program(terminal, r"\x1b]2;a: title; #{pid}\x07\r\n  READY")
 
@@ -45,9 +52,8 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
 async def test_an_ended_agent_leaves_its_status(rig: Rig, terminal: TmuxTerminal) -> None:
     pane = await terminal.launch(rig.launch("sh", "-c", "exit 3"))
 
-    view = await until(lambda: dead_view(terminal, pane.id))
+    view = await last_view(terminal, pane.id)
 
-    assert view is not None
     assert (view.exit_status, view.exit_signal) == (3, None)
     (status,) = await terminal.panes()
     assert (status.id, status.sm_session, status.dead, status.exit_status) == (
@@ -59,10 +65,20 @@ async def test_a_killed_agent_leaves_its_signal(rig: Rig, terminal: TmuxTerminal
     pane = await terminal.launch(rig.launch())
     os.kill(pane.pid, signal.SIGKILL)
 
-    view = await until(lambda: dead_view(terminal, pane.id))
+    view = await last_view(terminal, pane.id)
 
-    assert view is not None
     assert (view.exit_status, view.exit_signal) == (None, signal.SIGKILL)
+
+
+async def test_how_an_agent_ended_is_known_as_soon_as_it_is_dead(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """tmux learns it later than the death itself, and sometimes only when reminded."""
+    for _ in range(20):
+        pane = await terminal.launch(rig.launch())
+        os.kill(pane.pid, signal.SIGKILL)
+        assert (await last_view(terminal, pane.id)).exit_signal == signal.SIGKILL
+        await terminal.kill(ADA)
 
 
 async def test_a_pane_that_is_gone_is_none(rig: Rig, terminal: TmuxTerminal) -> None:

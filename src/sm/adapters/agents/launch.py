@@ -19,6 +19,8 @@ def main() -> None:
         for name in ("TERM", "TMUX", "TMUX_PANE", "COLORTERM"):
             if name in os.environ:
                 environment[name] = os.environ[name]
+        # The daemon's own files are closed to others; an agent's are as its caller wants them.
+        os.umask(int(environment.pop("SM_UMASK", "022"), 8))
         argv = launch["argv"]
         os.execve(argv[0], argv, environment)  # noqa: S606 - this is what a launcher is for
     except (OSError, ValueError, LookupError) as error:

@@ -14,8 +14,10 @@ from avt import Vt
 
 CHUNK = 256 * 1024
 DEFAULT_SIZE = (220, 50)
-# The screen (2) or the scrollback (3) is erased: what stood there would be lost.
-_ERASED = re.compile("(\x1b\\[[23]J)")
+# The screen (2, or all below the home position: tmux's own "clear") or the scrollback (3) is
+# erased: what stood there would be lost.
+_ERASED = re.compile("(\x1b\\[[23]J|\x1b\\[H\x1b\\[0?J)")
+_MAYBE_ERASED = re.compile("\x1b(\\[(H(\x1b(\\[0?)?)?|[023])?)?$")
 
 
 def render(raw: Path, sizes: Path) -> list[str]:
@@ -24,13 +26,22 @@ def render(raw: Path, sizes: Path) -> list[str]:
     cols, rows = (steps[0][1], steps[0][2]) if steps else DEFAULT_SIZE
     vt = Vt(cols, rows, 0)
     lines: list[str] = []
+    held = ""
     for offset, text in _pieces(raw, [offset for offset, _, _ in steps[1:]]):
         for at, width, height in steps[1:]:
             if at == offset:
                 lines += [line.text for line in vt.resize(width, height)[1]]
+        # A sequence may be cut in two by the end of a piece.
+        text, held = _whole(held + text)
         _feed(vt, text, lines)
+    _feed(vt, held, lines)
     lines += _shown(vt)
     return [line.rstrip() for line in lines]
+
+
+def _whole(text: str) -> tuple[str, str]:
+    cut = _MAYBE_ERASED.search(text)
+    return (text[: cut.start()], text[cut.start() :]) if cut else (text, "")
 
 
 def _feed(vt: Vt, text: str, lines: list[str]) -> None:
@@ -75,9 +86,9 @@ def _pieces(raw: Path, cuts: list[int]) -> Iterator[tuple[int, str]]:
         return
     with file:
         while True:
-            while ahead and ahead[-1] < offset:
+            while ahead and ahead[-1] <= offset:
                 ahead.pop()
-            limit = ahead.pop() - offset if ahead and ahead[-1] > offset else CHUNK
+            limit = ahead[-1] - offset if ahead else CHUNK
             chunk = file.read(min(limit, CHUNK))
             if not chunk:
                 return

@@ -104,14 +104,11 @@ class MemoryStore:
 
     def _check(self, entries: Sequence[Entry]) -> None:
         """Refuse what the tables of a real store would refuse."""
-        hooks = [entry.hook for entry in entries if entry.hook is not None]
         known = {*self._sessions, *(entry.session.id for entry in entries)}
         asked = [pending for entry in entries for pending in entry.asked]
         ids = [pending.id for pending in asked]
         named = {message.to for entry in entries for message in entry.messages}
         named |= {pending.session for pending in asked}
-        if len({*hooks, *self._hooks}) < len(hooks) + len(self._hooks):
-            raise StoreWriteError("A hook was committed twice. Nothing of this was kept.")
         if len({*ids, *self._pending}) < len(ids) + len(self._pending):
             raise StoreWriteError("An effect id was given out twice. Nothing of this was kept.")
         if not named <= known:

@@ -67,7 +67,6 @@ Index("event_by_session", event.c.session_id, event.c.seq)
 Index(
     "event_by_hook",
     event.c.hook_id,
-    unique=True,
     sqlite_where=event.c.hook_id.is_not(None),
     postgresql_where=event.c.hook_id.is_not(None),
 )

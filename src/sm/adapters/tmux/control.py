@@ -94,7 +94,7 @@ class ControlClient:
         return _lines(blocks)
 
     async def _open_wire(self) -> Wire:
-        while self._wire is None:
+        while self._wire is None or not self._wire.is_open():
             await self._ready.wait()
         return self._wire
 

@@ -83,6 +83,11 @@ def read_view(line: str, screen: list[str], *, home: str) -> View | None:
     )
 
 
+def is_untold(seen: PaneStatus | View) -> bool:
+    """Its terminal is closed, but tmux does not know yet how the process ended."""
+    return seen.dead and seen.exit_status is None and seen.exit_signal is None
+
+
 def both(first: str, second: str) -> str:
     return f"#{{&&:{first},{second}}}"
 

@@ -4,13 +4,15 @@ Panes are addressed by tmux's own ids and belong to us only by their tags: a pan
 of this home is never shown, typed into or killed. "Unreachable" is raised, "gone" is None.
 """
 
+import asyncio
 import os
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from sm.adapters.tmux.control import ControlClient, Server
 from sm.adapters.tmux.errors import TmuxError
@@ -23,6 +25,7 @@ from sm.adapters.tmux.formats import (
     VIEWED,
     both,
     equal,
+    is_untold,
     ours,
     read_listed,
     read_view,
@@ -34,6 +37,11 @@ from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch
 from sm.core.terminal import Pane, PaneStatus, View
+
+T = TypeVar("T")
+
+REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
+"""How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
 
 class TmuxTerminal:
@@ -151,6 +159,9 @@ class TmuxTerminal:
 
     async def panes(self) -> list[PaneStatus]:
         """Every agent's pane of this home, once each."""
+        return await self._told(self._panes, lambda panes: any(map(is_untold, panes)))
+
+    async def _panes(self) -> list[PaneStatus]:
         listed = map(read_listed, await self.control.run("list-panes", "-a", "-F", LISTED))
         found: dict[PaneId, PaneStatus] = {}
         for pane in listed:
@@ -160,6 +171,23 @@ class TmuxTerminal:
         return list(found.values())
 
     async def look(self, pane: PaneId) -> View | None:
+        return await self._told(
+            lambda: self._look(pane), lambda view: view is not None and is_untold(view)
+        )
+
+    async def _told(self, ask: Callable[[], Awaitable[T]], untold: Callable[[T], bool]) -> T:
+        """Ask until tmux knows how a dead pane's process ended, or never will."""
+        for pause in REAPING_PAUSES:
+            answer = await ask()
+            if not untold(answer):
+                return answer
+            # tmux 3.3a misses the end of one child in twenty when another ends with it; the end
+            # of a further child makes it count them all.
+            await self.control.run("run-shell", "-b", ":")
+            await asyncio.sleep(pause)
+        return await ask()
+
+    async def _look(self, pane: PaneId) -> View | None:
         answers = await self._capture(pane, VIEWED)
         if answers is None:
             return None
@@ -187,12 +215,9 @@ class TmuxTerminal:
         """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""
         _check_word(mark)
         buffer = f"sm-{self._home}-{mark}"
-        # Through stdin: as an argument, tmux drops a trailing ";".
-        await self.control.program.call(
-            "load-buffer", "-b", buffer, "-", stdin=text.encode(), deadline=self._deadline
-        )
         fresh = both(typable(self._home), f"#{{!=:#{{{PASTED}}},{mark}}}")
         await self.control.run_list(
+            ("set-buffer", "-b", buffer, text),
             when(
                 fresh,
                 ("paste-buffer", "-p", "-r", "-b", buffer, "-t", pane),
@@ -203,11 +228,11 @@ class TmuxTerminal:
         )
 
     async def press(self, pane: PaneId, key: str, *, option: str, mark: str) -> None:
-        """Press one key. In a pane that is gone or dead nothing happens and no mark is left."""
+        """Press one key once. In a pane that is gone or dead nothing happens, no mark is left."""
         _check_word(mark)
         await self.control.run(
             *when(
-                typable(self._home),
+                both(typable(self._home), f"#{{!=:#{{{option}}},{mark}}}"),
                 ("set-option", "-p", "-t", pane, option, mark),
                 ("send-keys", "-t", pane, key),
                 target=pane,

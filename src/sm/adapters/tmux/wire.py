@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import cast
 
 from sm.adapters.tmux.blocks import Block, BlockReader, Notice
-from sm.adapters.tmux.program import TmuxProgram, start_client
+from sm.adapters.tmux.program import TmuxProgram, clean_environment
 from sm.adapters.tmux.quote import Command, render
 from sm.core.launch import TerminalUnreachableError
 
@@ -40,7 +40,7 @@ class Wire(asyncio.SubprocessProtocol):
     def request(self, *commands: Command) -> "asyncio.Future[list[Block]]":
         """Send one command list; its answers, one block per command that ran."""
         answer: asyncio.Future[list[Block]] = asyncio.get_running_loop().create_future()
-        if not self._open or self._transport is None:
+        if not self.is_open():
             answer.set_exception(TerminalUnreachableError("the connection to tmux is lost"))
             return answer
         # A list that fails has fewer blocks than commands and a condition may add some: a second
@@ -48,9 +48,19 @@ class Wire(asyncio.SubprocessProtocol):
         last_words = f"{self._salt}.{next(self._numbers)}"
         self._requests.append(_Request((last_words,), answer))
         lines = f"{render(*commands)}\n{render(('display-message', '-p', last_words))}\n"
-        stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
-        stdin.write(lines.encode())
+        self._stdin().write(lines.encode())
         return answer
+
+    def is_open(self) -> bool:
+        """Whether a request can be sent; a connection found broken is lost from now on."""
+        # uvloop closes the pipe a moment before it says so, and raises at a write in between.
+        if self._open and self._stdin().is_closing():
+            self.close()
+        return self._open
+
+    def _stdin(self) -> asyncio.WriteTransport:
+        assert self._transport is not None, "made before anybody has the wire"
+        return cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
 
     def close(self) -> None:
         """Give the connection up. Whoever waits is told; what was sent may still be done."""
@@ -119,5 +129,11 @@ async def open_wire(
     # no-output: a control client that stalls would block the agents' panes.
     # ignore-size: nobody looks at it, so it must not shrink anybody's window.
     argv = program.argv("-C", "attach", "-f", "no-output,ignore-size", "-t", f"={anchor}")
-    _, wire = await start_client(argv, lambda: Wire(lost=lost, notice=notice))
+    _, wire = await asyncio.get_running_loop().subprocess_exec(
+        lambda: Wire(lost=lost, notice=notice),
+        *argv,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=clean_environment(),
+        cwd="/",
+    )
     return wire

@@ -59,13 +59,16 @@ class Demo:
         self._exit = folder / "exit"
         self.pane = ""
 
-    def start(self, *options: str, size: tuple[int, int] = (80, 24)) -> "Demo":
+    def start(
+        self, *options: str, size: tuple[int, int] = (80, 24), leader: bool = False
+    ) -> "Demo":
         """Start it and wait for its prompt."""
-        self.launch(*options, size=size)
+        self.launch(*options, size=size, leader=leader)
         self.until(lambda: self.screen().sign is Sign.PROMPT)
         return self
 
-    def launch(self, *options: str, size: tuple[int, int] = (80, 24)) -> None:
+    def launch(self, *options: str, size: tuple[int, int] = (80, 24), leader: bool = False) -> None:
+        """``leader``: it leads its terminal's session, as under sm; its exit code is not seen."""
         settings = self.folder / "settings.json"
         settings.write_text(json.dumps({"hooks": self._hook_settings()}))
         fixed = ["--settings", str(settings), "--received", str(self._received)]
@@ -76,7 +79,7 @@ class Demo:
         self._exit.unlink(missing_ok=True)
         agent = f"echo $$ > {self._pid}; exec {shlex.join(argv)}"
         ended = f"echo $? > {self._exit}.new; mv {self._exit}.new {self._exit}"
-        line = f"sh -c {shlex.quote(agent)}; {ended}"
+        line = agent if leader else f"sh -c {shlex.quote(agent)}; {ended}"
         show = ["-P", "-F", "#{pane_id}"]
         self.pane = self._tmux("new-session", "-d", *show, *place, *variable, line)
 
@@ -123,6 +126,11 @@ class Demo:
     def resize(self, columns: int, rows: int) -> None:
         self._tmux("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
 
+    def hang_up(self) -> None:
+        """Take its terminal away."""
+        self._tmux("kill-session", "-t", self.pane)
+        self.pane = ""
+
     # --- seeing ----------------------------------------------------------------------------
 
     def view(self) -> View:
@@ -148,6 +156,8 @@ class Demo:
 
     def text(self) -> str:
         """The scrollback and the screen."""
+        if not self.pane:
+            return ""
         return self._tmux("capture-pane", "-p", "-S", "-", "-t", self.pane)
 
     def pid(self) -> int:
@@ -186,7 +196,7 @@ class Demo:
         """Look until there is something to see; the deadline fails with the screen."""
         deadline = time.monotonic() + DEADLINE
         while not (found := seen()):
-            assert time.monotonic() < deadline, self.text() + "\n" + "\n".join(self.events())
+            assert time.monotonic() < deadline, "\n".join([self.text(), *self.events()])
             time.sleep(0.01)
         return found
 

@@ -96,6 +96,18 @@ def test_a_signal_ends_it_with_a_report(demo: Demo, name: str, code: int) -> Non
     assert "Stop" not in demo.events()
 
 
+def test_a_lost_terminal_ends_it_with_a_report(demo: Demo) -> None:
+    """Killing the tmux session in the middle of a turn is not a crash."""
+    demo.start(leader=True)
+    demo.submit("%work 60")
+    demo.until(demo.received)
+    demo.hang_up()
+
+    demo.until(lambda: "SessionEnd" in demo.events())
+    demo.until(lambda: not demo.status())
+    assert demo.hooks()[-1]["reason"] == "other"
+
+
 def test_clear_begins_a_new_conversation(demo: Demo) -> None:
     """A new session id and transcript, an empty screen, and no Stop."""
     demo.start()

@@ -31,6 +31,9 @@ OPENING_LENGTH = 120
 LAST_WORDS_LENGTH = 500
 QUESTION_LENGTH = 200
 
+_LEAVING = frozenset({"prompt_input_exit", "logout"})
+"""Ends that a person asked for: /exit, Ctrl-D, Ctrl-C twice."""
+
 
 class _Payload(msgspec.Struct, gc=False):
     """The union of the fields read from any event."""
@@ -122,7 +125,8 @@ def _event(told: _Payload, hook: Hook) -> HookEvent:
             source = told.source or "startup"
             return ContextStarted(hook=hook, source=source, transcript=told.transcript_path)
         case "SessionEnd":
-            return ContextEnded(hook=hook, reason=told.reason or "other")
+            reason = told.reason or "other"
+            return ContextEnded(hook=hook, reason=reason, leaving=reason in _LEAVING)
         case "PostCompact":
             return ContextCompacted(hook=hook, trigger=told.trigger or "auto")
         case _:

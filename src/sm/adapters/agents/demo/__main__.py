@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
     except NoSuchConversationError as error:
         sys.exit(str(error))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        sys.exit("The demo agent needs a terminal. Start it in one, or with: sm new --agent demo")
+        sys.exit("The demo agent needs a terminal. Start it in one.")
     time.sleep(options.slow_start)
     terminal = Terminal(sys.stdin.fileno(), sys.stdout.fileno())
     App(options, talk, terminal, Status(config, name=options.name, cwd=cwd)).run()

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import NoReturn
@@ -69,7 +70,11 @@ class App:
         if self._options.prompt:
             self._begin(self._options.prompt, self._options.prompt)
         while True:
-            self._draw()
+            try:
+                self._draw()
+            except OSError:
+                # The terminal is gone; its hang-up signal may still be on the way.
+                self._leave("other", 129)
             self._wait()
 
     # --- waiting ---------------------------------------------------------------------------
@@ -293,7 +298,7 @@ class App:
         self._talk.fire("SessionEnd", reason=reason)
         self._status.remove()
         # The terminal may have gone first.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, termios.error):
             self._terminal.leave()
         # Not sys.exit: a turn may still be running in the worker's thread.
         os._exit(code)

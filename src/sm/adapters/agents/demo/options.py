@@ -3,6 +3,19 @@
 import argparse
 from typing import NamedTuple
 
+_DIRECTIVES = """\
+Lines of a prompt that begin with % are done in order; without any, the text is answered.
+  %say TEXT       say it
+  %work SECONDS   think for so long
+  %tool COMMAND   run it in a shell, as an allowed Bash call
+  %ask COMMAND    the same, but a person must allow it first
+  %output N       print N lines
+  %usage N        report N tokens of context from now on
+  %fail ERROR     end the turn with an API error
+  %crash [HOW]    die: by SIGKILL, by a signal's name or number, or with "exit N"
+  %clear, %compact, %exit   the command of that name, after the turn
+"""
+
 
 class Options(NamedTuple):
     session_id: str | None
@@ -22,7 +35,10 @@ class Options(NamedTuple):
 
 def parse(arguments: list[str]) -> Options:
     parser = argparse.ArgumentParser(
-        prog="demo", description="An agent that behaves as Claude Code does, without a model."
+        prog="demo",
+        description="An agent that behaves as Claude Code does, without a model.",
+        epilog=_DIRECTIVES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--session-id", help="the id of the new conversation")
     parser.add_argument("--resume", help="go on with the conversation of this id")

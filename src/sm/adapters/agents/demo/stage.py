@@ -7,7 +7,7 @@ crosses in one direction at a time, through a queue or under the lock.
 import contextlib
 import os
 import threading
-from _queue import SimpleQueue
+from queue import SimpleQueue
 from typing import NamedTuple
 
 

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from _queue import Empty, SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import NoReturn
 
 from sm.adapters.agents.demo.conversation import Conversation

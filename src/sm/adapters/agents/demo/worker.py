@@ -2,7 +2,7 @@
 
 import threading
 import traceback
-from _queue import SimpleQueue
+from queue import SimpleQueue
 
 from sm.adapters.agents.demo.compaction import compact
 from sm.adapters.agents.demo.conversation import Conversation

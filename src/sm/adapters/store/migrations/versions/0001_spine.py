@@ -45,7 +45,6 @@ def upgrade() -> None:
         "event_by_hook",
         "event",
         ["hook_id"],
-        unique=True,
         sqlite_where=sa.text("hook_id IS NOT NULL"),
         postgresql_where=sa.text("hook_id IS NOT NULL"),
     )

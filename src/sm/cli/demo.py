@@ -1,0 +1,222 @@
+"""The whole story in under a minute with the built-in agent: no account, no network.
+
+Two agents talk, the daemon is killed with -9 in the middle, a dialog is left alone. Nothing is
+lost and nothing arrives twice. Everything happens in a folder of its own that is gone at the end.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import cast
+
+from sm.api import starting
+from sm.api.client import Client, RefusedError, UnreachableError
+from sm.api.types import Health, MessageView, SessionDetail
+from sm.cli.output import print_json
+from sm.cli.stage import Stage
+from sm.settings.home import Home
+
+EXAMPLE = "sm demo"
+BURST = 8
+AGENTS = ("ada", "bob")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="only the figures, as JSON")
+    parser.add_argument("--keep", action="store_true", help="keep the folder, to look around")
+
+
+def run(args: argparse.Namespace) -> int:
+    if shutil.which("tmux") is None:
+        raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    began = time.monotonic()
+    with _own_home(keep=args.keep) as home, Stage(quiet=args.json) as stage:
+        story = Story(home, stage)
+        story.tell()
+        figures = story.figures(time.monotonic() - began)
+    if args.json:
+        print_json(figures)
+    else:
+        stage.summary(figures, kept=str(home.base) if args.keep else None)
+    return 0 if figures["lost"] == figures["doubled"] == 0 else 1
+
+
+@contextlib.contextmanager
+def _own_home(*, keep: bool) -> Iterator[Home]:
+    """A home for this story alone; daemon, agents and files are gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="sm-demo-"))
+    before = {name: os.environ.get(name) for name in ("SM_HOME", "CLAUDE_SESSION_MANAGER_ID")}
+    os.environ["SM_HOME"] = str(folder)
+    os.environ.pop("CLAUDE_SESSION_MANAGER_ID", None)
+    home = Home.from_environment()
+    try:
+        yield home
+    finally:
+        if not keep:
+            _clean_up(home, folder)
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+
+
+def _clean_up(home: Home, folder: Path) -> None:
+    socket = None
+    with contextlib.suppress(UnreachableError):
+        socket = cast("Health", Client(home, start=False).get("/health"))["tmux"]
+    # The daemon first: it would start its tmux server again.
+    with contextlib.suppress(starting.StartError):
+        starting.stop(home)
+    if socket is not None:
+        subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
+        Path(socket).unlink(missing_ok=True)
+    home.lock.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Story:
+    """The acts, in order. What the agents' models really got is counted at the end."""
+
+    def __init__(self, home: Home, stage: Stage) -> None:
+        self._home = home
+        self._client = Client(home)
+        self._stage = stage
+        self._sent: dict[str, str] = {}
+        self._kills = 0
+
+    def tell(self) -> None:
+        for words, act in (
+            ("Starting two agents in tmux", self._start),
+            ("They talk to each other with sm send", self._talk),
+            (f"{2 * BURST} messages, and kill -9 of the daemon in the middle", self._kill),
+            ("A dialog is open: the message waits, nothing is approved", self._dialog),
+        ):
+            with self._stage.act(words):
+                act()
+
+    # --- acts ----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        starting.ensure(self._home)
+        environment = dict(os.environ)
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', '')}"
+        for name in AGENTS:
+            body = {
+                "name": name, "agent": "demo", "cwd": str(self._home.base),
+                "arguments": ["--received", str(self._received(name)), "--delay", "0.15"],
+                "environment": environment,
+            }  # fmt: skip
+            self._client.call("POST", "/sessions", body)
+        for name in AGENTS:
+            self._idle(name)
+            self._stage.line(f"{name} is up and idle, by its own report")
+
+    def _talk(self) -> None:
+        self._send("ada", "%tool sm send bob 'Hello Bob, this is Ada.'\n%say I wrote to Bob.")
+        for name in AGENTS:
+            self._idle(name)
+        self._stage.line("bob got ada's words; ada was told once that bob had stopped")
+
+    def _kill(self) -> None:
+        for number in range(1, BURST + 1):
+            for name in AGENTS:
+                self._send(name, f"Task {number}: check part {number} of the work.")
+            if number in (BURST // 2, BURST):
+                worker = cast("Health", self._client.get("/health"))["worker"]
+                os.kill(worker, signal.SIGKILL)
+                self._kills += 1
+                self._stage.line(f"kill -9 {worker}: the daemon is dead, the agents go on")
+        for name in AGENTS:
+            self._idle(name)
+        restarts = cast("Health", self._client.get("/health"))["restarts"]
+        self._stage.line(f"restarted {restarts} times; every message has the agent's own receipt")
+
+    def _dialog(self) -> None:
+        self._send("bob", "%ask touch approved-by-a-person")
+        self._until(lambda: self._show("bob")["state"] == "waiting")
+        waiting = self._send("bob", "Are you there?")
+        self._until(lambda: self._message(waiting)["waiting"] is not None)
+        self._stage.line(f"it waits: {self._message(waiting)['waiting']}")
+        if (self._home.base / "approved-by-a-person").exists():
+            raise RefusedError("A dialog was approved by a message. This must never happen.", 409)
+        where = self._show("bob")["tmux"]
+        assert where is not None
+        subprocess.run(
+            ["tmux", "-S", where["socket"], "send-keys", "-t", where["pane"], "Escape"], check=True
+        )
+        self._idle("bob")
+        self._stage.line("a person answered; the message arrived")
+
+    # --- means ---------------------------------------------------------------------------
+
+    def _received(self, name: str) -> Path:
+        return self._home.base / f"{name}.received"
+
+    def _send(self, to: str, text: str) -> str:
+        body = {"text": text, "id": os.urandom(6).hex()}
+        path = f"/sessions/{to}/messages"
+        message = cast("MessageView", self._client.call("POST", path, body))
+        self._sent[message["id"]] = to
+        self._stage.tick(self._screens())
+        return message["id"]
+
+    def _message(self, message_id: str) -> MessageView:
+        return cast("MessageView", self._client.get(f"/messages/{message_id}"))
+
+    def _show(self, name: str) -> SessionDetail:
+        return cast("SessionDetail", self._client.get(f"/sessions/{name}"))
+
+    def _idle(self, name: str) -> None:
+        """Until an agent is idle with nothing left to be told."""
+
+        def is_done() -> bool:
+            everything = cast(
+                "list[MessageView]", self._client.get("/messages", session=name, limit=1000)
+            )
+            is_open = any(m["state"] in ("queued", "offered", "accepted") for m in everything)
+            return self._show(name)["state"] == "idle" and not is_open
+
+        self._until(is_done)
+
+    def _until(self, done: Callable[[], bool], within: float = 40.0) -> None:
+        deadline = time.monotonic() + within
+        while not done():
+            if time.monotonic() > deadline:
+                raise RefusedError("The story got stuck. Look around with: sm demo --keep", 409)
+            self._stage.tick(self._screens())
+            time.sleep(0.1)
+        self._stage.tick(self._screens())
+
+    def _screens(self) -> dict[str, list[str]]:
+        screens = {}
+        for name in AGENTS if self._stage.is_live else ():
+            with contextlib.suppress(RefusedError):
+                screen = self._client.get(f"/sessions/{name}/screen")
+                screens[name] = cast("dict[str, list[str]]", screen)["lines"]
+        return screens
+
+    def figures(self, seconds: float) -> dict[str, object]:
+        """What was sent, held against what the agents' models got."""
+        got: Counter[str] = Counter()
+        for name in AGENTS:
+            for line in self._received(name).read_text().splitlines():
+                prompt = str(json.loads(line)["prompt"])
+                got.update(i for i in self._sent if prompt.startswith(f"[sm message {i} "))
+        return {
+            "messages": len(self._sent),
+            "arrived_once": sum(got[i] == 1 for i in self._sent),
+            "lost": sum(got[i] == 0 for i in self._sent),
+            "doubled": sum(got[i] > 1 for i in self._sent),
+            "daemon_kills": self._kills,
+            "seconds": round(seconds, 1),
+        }

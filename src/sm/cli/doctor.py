@@ -1,0 +1,205 @@
+"""Check everything sm needs: tmux, agents, folders, store, daemon. Each with the remedy."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from sm.api import starting
+from sm.api.client import Client
+from sm.api.types import Health
+from sm.cli.output import is_colourful, print_json
+from sm.settings.home import Home, HomeError
+from sm.version import VERSION
+
+EXAMPLE = "sm doctor --fix"
+OLDEST_TMUX = (3, 2)
+LOW_DISK = 500_000_000
+SKEW = 5.0
+
+
+class Finding(NamedTuple):
+    """One thing looked at."""
+
+    what: str
+    verdict: str
+    """ok, note or bad."""
+    says: str
+    remedy: str = ""
+    fix: Callable[[], object] | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--fix", action="store_true", help="do what can be done safely")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    home = Home.from_environment()
+    findings = list(examine(home))
+    if args.fix:
+        findings = [_fixed(f) for f in findings]
+    if args.json:
+        print_json([{k: v for k, v in f._asdict().items() if k != "fix"} for f in findings])
+    else:
+        for finding in findings:
+            _print(finding)
+    return 1 if any(f.verdict == "bad" for f in findings) else 0
+
+
+def _fixed(finding: Finding) -> Finding:
+    if finding.verdict == "ok" or finding.fix is None:
+        return finding
+    try:
+        finding.fix()
+    except (OSError, starting.StartError) as error:
+        return finding._replace(says=f"{finding.says}; could not be mended: {error}")
+    return finding._replace(verdict="ok", says=f"mended: {finding.says}", remedy="")
+
+
+def _print(finding: Finding) -> None:
+    mark = {"ok": "✓", "note": "·", "bad": "✗"}[finding.verdict]
+    colour = {"ok": "32", "note": "33", "bad": "31"}[finding.verdict]
+    shown = f"\x1b[{colour}m{mark}\x1b[0m" if is_colourful() else mark
+    print(f"{shown} {finding.what}: {finding.says}")
+    if finding.remedy:
+        print(f"    {finding.remedy}")
+
+
+def examine(home: Home) -> Iterator[Finding]:
+    yield _python()
+    yield _tmux()
+    yield from _agents()
+    yield from _folders(home)
+    yield _config(home)
+    yield _disk(home)
+    yield from _daemon(home)
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Finding("python", "ok", f"{version} at {sys.executable}")
+
+
+def _tmux() -> Finding:
+    program = shutil.which("tmux")
+    if program is None:
+        return Finding("tmux", "bad", "not installed", "On Debian or Ubuntu: apt install tmux")
+    told = subprocess.run([program, "-V"], capture_output=True, text=True, check=False).stdout
+    digits = "".join(c if c.isdigit() else " " for c in told).split()
+    if tuple(map(int, digits[:2])) < OLDEST_TMUX:
+        return Finding("tmux", "bad", f"{told.strip()} is too old", "sm needs tmux 3.2 or newer.")
+    return Finding("tmux", "ok", told.strip())
+
+
+def _agents() -> Iterator[Finding]:
+    yield Finding("agent demo", "ok", "built in")
+    program = shutil.which("claude")
+    if program is None:
+        remedy = "npm install -g @anthropic-ai/claude-code"
+        yield Finding("agent claude", "note", "not installed", remedy)
+        return
+    try:
+        told = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+        yield Finding("agent claude", "ok", f"{told.stdout.strip()} at {program}")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("agent claude", "bad", f"does not start: {error}")
+
+
+def _folders(home: Home) -> Iterator[Finding]:
+    try:
+        home.check()
+    except HomeError as error:
+        yield Finding("folders", "bad", str(error))
+        return
+    if not home.state.exists():
+        yield Finding("folders", "note", f"{home.state} is not there yet", "Any command makes it.")
+        return
+    loose = [p for p in _private(home) if p.exists() and p.stat().st_mode & 0o077]
+    if loose:
+        yield Finding(
+            "permissions", "bad", f"{loose[0]} is open to others",
+            "Close it with: sm doctor --fix", lambda: _close(loose),
+        )  # fmt: skip
+    elif not os.access(home.state, os.W_OK):
+        yield Finding("folders", "bad", f"{home.state} cannot be written", "Make it writable.")
+    else:
+        yield Finding("folders", "ok", f"{home.state}, closed to others")
+
+
+def _private(home: Home) -> list[Path]:
+    return [home.base, home.state, home.runtime, home.sessions, home.spool, home.logs, home.store,
+            home.token, home.socket]  # fmt: skip
+
+
+def _close(paths: list[Path]) -> None:
+    for path in paths:
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def _config(home: Home) -> Finding:
+    from sm.settings.config import ConfigError, load
+
+    try:
+        load(home.config)
+    except ConfigError as error:
+        return Finding("config", "bad", str(error), f"Edit {home.config}")
+    there = home.config.exists()
+    return Finding("config", "ok", str(home.config) if there else "defaults (no file)")
+
+
+def _disk(home: Home) -> Finding:
+    place = next(p for p in (home.state, *home.state.parents) if p.exists())
+    free = shutil.disk_usage(place).free
+    says = f"{free / 1e9:.1f} GB free at {place}"
+    if free < LOW_DISK:
+        return Finding("disk", "bad", says, "Nothing can be stored on a full disk: free some.")
+    return Finding("disk", "ok", says)
+
+
+def _daemon(home: Home) -> Iterator[Finding]:
+    running = starting.running_version(home)
+    if running is None:
+        remedy = "Any command starts it; or: sm daemon start"
+        yield Finding("daemon", "note", "not running", remedy, lambda: starting.ensure(home))
+        return
+    if not starting.answers(home):
+        yield Finding("daemon", "bad", "runs but does not answer",
+                      "Restart it: sm daemon stop, then sm daemon start")  # fmt: skip
+        return
+    health = cast("Health", Client(home, start=False).get("/health"))
+    version = health["version"]
+    yield Finding("daemon", "ok", f"{version}, process {health['worker']}, "
+                  f"{health['restarts']} restarts, {health['sessions']} agents")  # fmt: skip
+    if version != VERSION:
+        yield Finding("version", "note", f"this command is {VERSION}, the daemon {version}")
+    yield from _parts(home, health)
+
+
+def _parts(home: Home, health: Health) -> Iterator[Finding]:
+    yield Finding("store", "ok", f"{home.store}, schema {health['schema']}")
+    if health["tmux_connected"]:
+        yield Finding("tmux server", "ok", health["tmux"])
+    else:
+        yield Finding("tmux server", "bad", f"{health['tmux']} does not answer",
+                      "Messages wait until it does. Is its process stopped?")  # fmt: skip
+    if health["port"] is None:
+        yield Finding("port", "bad", f"the port in {home.port} is taken by another program",
+                      "End that program, then: sm daemon stop")  # fmt: skip
+    else:
+        yield Finding("port", "ok", f"127.0.0.1:{health['port']}, token in {home.token}")
+    if home.store.stat().st_mtime > time.time() + SKEW:
+        yield Finding("clock", "bad", "the store is from the future", "Check the system's time.")
+    spool = health["spool"]
+    if spool["bad"]:
+        yield Finding("hooks", "note", f"{len(spool['bad'])} set aside, last: {spool['bad'][-1]}",
+                      f"They are kept in {home.spool / 'bad'}")  # fmt: skip
+    else:
+        yield Finding("hooks", "ok", f"none set aside, {spool['waiting']} waiting")

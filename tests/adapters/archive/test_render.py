@@ -1,0 +1,122 @@
+"""Known bytes in, the lines a person saw out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.archive.render import CHUNK, render
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    return tmp_path / "raw.log"
+
+
+def _rendered(raw: Path, content: bytes, *sizes: tuple[int, int, int]) -> list[str]:
+    raw.write_bytes(content)
+    steps = [json.dumps({"offset": o, "cols": c, "rows": r}) for o, c, r in sizes]
+    (raw.parent / "sizes.jsonl").write_text("".join(f"{step}\n" for step in steps))
+    return render(raw, raw.parent / "sizes.jsonl")
+
+
+def test_a_missing_log_has_no_lines(raw: Path) -> None:
+    """A session that never showed anything has an empty history."""
+    assert render(raw, raw.parent / "sizes.jsonl") == []
+
+
+def test_plain_lines_come_out_as_they_are(raw: Path) -> None:
+    """Colours and trailing blanks are gone, the words are there."""
+    assert _rendered(raw, b"one   \r\n\x1b[31mtwo\x1b[0m\r\n\r\nfour\r\n") == [
+        "one", "two", "", "four",
+    ]  # fmt: skip
+
+
+def test_what_scrolled_off_is_kept_in_order(raw: Path) -> None:
+    """A hundred lines on a screen of five: all hundred."""
+    said = [f"line {n}" for n in range(100)]
+
+    assert _rendered(raw, "\r\n".join(said).encode(), (0, 20, 5)) == said
+
+
+def test_a_redrawn_line_is_there_once_in_its_last_form(raw: Path) -> None:
+    """A progress bar is one line, not fifty."""
+    bar = b"".join(b"\r%d%%" % n for n in range(0, 101, 2))
+
+    assert _rendered(raw, bar + b"\r\nready") == ["100%", "ready"]
+
+
+@pytest.mark.parametrize(
+    "erase",
+    [b"\x1b[2J\x1b[3J\x1b[H", b"\x1b[H\x1b[2J", b"\x1b[H\x1b[J", b"\x1b[H\x1b[0J\x1b[3J"],
+    ids=["Claude Code", "xterm clear", "tmux clear", "tmux clear with scrollback"],
+)
+def test_an_erased_screen_is_kept_before_it_is_erased(raw: Path, erase: bytes) -> None:
+    """`clear` clears the terminal, not the history."""
+    assert _rendered(raw, b"before\r\nalso before" + erase + b"after") == [
+        "before", "also before", "after",
+    ]  # fmt: skip
+
+
+def test_an_erase_cut_in_two_by_the_reading_is_still_seen(raw: Path) -> None:
+    """Logs are read in pieces; a piece may end inside a sequence."""
+    erase = b"\x1b[H\x1b[J"
+    for inside in range(1, len(erase)):
+        said = b"before"
+        rest = CHUNK - len(said) - inside
+        colours = b"\x1b[0m" * (rest // 4 - 1) + b"\x1b[00000m"[: 4 + rest % 4 - 1] + b"m"
+        content = colours + said + erase + b"after"
+        assert content.index(erase) == CHUNK - inside
+
+        assert _rendered(raw, content) == ["before", "after"]
+
+
+def test_lines_are_wrapped_as_wide_as_the_window_was(raw: Path) -> None:
+    """Ten columns: a line of fifteen takes two rows."""
+    assert _rendered(raw, b"a" * 15, (0, 10, 5)) == ["a" * 10, "a" * 5]
+
+
+def test_a_resize_holds_from_its_place_in_the_log(raw: Path) -> None:
+    """First ten columns wide, then twenty."""
+    first = b"a" * 15 + b"\r\n"
+
+    lines = _rendered(raw, first + b"b" * 20, (0, 10, 5), (len(first), 20, 5))
+
+    assert lines[-1] == "b" * 20
+
+
+def test_a_resize_far_into_a_long_log_is_not_forgotten(raw: Path) -> None:
+    """Further than one piece of reading away."""
+    first = b"x\r\n" * CHUNK
+
+    lines = _rendered(raw, first + b"b" * 20, (0, 10, 5), (len(first), 20, 5))
+
+    assert lines[-1] == "b" * 20
+    assert len(lines) == CHUNK + 1
+
+
+def test_wide_characters_take_two_columns(raw: Path) -> None:
+    """Five of them fill ten columns."""
+    assert _rendered(raw, ("漢" * 6).encode(), (0, 10, 5)) == ["漢" * 5, "漢"]
+
+
+def test_a_character_torn_by_a_resize_is_whole_again(raw: Path) -> None:
+    """The window changed between two bytes of one letter."""
+    content = "grün".encode()
+
+    assert _rendered(raw, content, (0, 80, 24), (3, 90, 24)) == ["grün"]
+
+
+def test_bytes_that_are_no_text_are_marked(raw: Path) -> None:
+    """A log that ends inside a letter, or holds noise, is still shown."""
+    assert _rendered(raw, b"a\xffb\r\nend \xe2\x82") == ["a\ufffdb", "end"]
+
+
+def test_size_records_that_cannot_be_read_are_passed_over(raw: Path) -> None:
+    """A torn line in the record does not hide the log."""
+    raw.write_bytes(b"a" * 15)
+    bad = ['{"offset": 0, "co', "[]", '{"offset": 0, "cols": 0, "rows": 5}', "7", "\x00"]
+    good = '{"offset": 0, "cols": 10, "rows": 5}'
+    (raw.parent / "sizes.jsonl").write_text("\n".join([*bad, good]))
+
+    assert render(raw, raw.parent / "sizes.jsonl") == ["a" * 10, "a" * 5]

@@ -1,0 +1,123 @@
+"""Each session's folder on the real disk."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.folders import SessionFolders, write_private
+from sm.core.ids import SessionId
+from sm.core.launch import AgentLine
+from sm.settings.home import Home
+
+ADA = SessionId("0a1b2c3d")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "ho me", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+
+
+@pytest.fixture
+def folders(home: Home) -> SessionFolders:
+    return SessionFolders(home)
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _line(folders: SessionFolders) -> AgentLine:
+    settings = str(folders.folder(ADA) / "settings.json")
+    return AgentLine(argv=("/bin/x", "-a"), environment={"B": "2"}, files={settings: b"{}"})
+
+
+def test_a_private_file_is_closed_to_others_and_whole(tmp_path: Path) -> None:
+    """Whatever the umask; its folder too."""
+    before = os.umask(0)
+    try:
+        write_private(tmp_path / "new" / "file", b"secret")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "new" / "file").read_bytes() == b"secret"
+    assert _mode(tmp_path / "new" / "file") == 0o600
+    assert _mode(tmp_path / "new") == 0o700
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["file"]
+
+
+def test_an_open_file_is_closed_when_it_is_replaced(tmp_path: Path) -> None:
+    """A file somebody made readable by hand becomes private again."""
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "file").chmod(0o644)
+
+    write_private(tmp_path / "file", b"new")
+
+    assert ((tmp_path / "file").read_bytes(), _mode(tmp_path / "file")) == (b"new", 0o600)
+
+
+def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolders) -> None:
+    """Directory, program, the caller's environment, and what the dialect adds to it."""
+    folders.prepare(ADA, _line(folders), {"A": "1", "B": "1"}, "/work")
+
+    folder = folders.folder(ADA)
+    launcher, file = folders.launch_argv(ADA)
+    assert Path(launcher).name == "launch"
+    assert json.loads(Path(file).read_text()) == {
+        "argv": ["/bin/x", "-a"],
+        "environment": {"A": "1", "B": "2"},
+        "cwd": "/work",
+    }
+    assert (folder / "settings.json").read_bytes() == b"{}"
+    assert {_mode(p) for p in folder.iterdir()} == {0o600}
+    assert _mode(folder) == 0o700
+
+
+def test_the_environment_is_forgotten_and_the_log_stays(folders: SessionFolders) -> None:
+    """A session that is over keeps no secrets of its caller."""
+    folders.prepare(ADA, _line(folders), {"KEY": "secret"}, "/work")
+
+    folders.forget_environment(ADA)
+    folders.forget_environment(ADA)
+
+    left = b"".join(p.read_bytes() for p in folders.folder(ADA).iterdir())
+    assert b"secret" not in left
+    assert Path(folders.raw_log(ADA)).exists()
+
+
+def test_a_folder_can_be_taken_back(folders: SessionFolders) -> None:
+    """A session that was never stored leaves nothing behind."""
+    folders.prepare(ADA, _line(folders), {}, "/work")
+
+    folders.discard(ADA)
+    folders.discard(ADA)
+
+    assert not folders.folder(ADA).exists()
+
+
+def test_the_scripts_run_and_are_closed_to_others(folders: SessionFolders, home: Home) -> None:
+    """From a home with a blank in its path, too."""
+    folders.write_scripts()
+
+    hook = subprocess.run([folders.hook_command], input=b"{}", capture_output=True)
+    launch = subprocess.run([home.bin / "launch", "/nowhere"], capture_output=True)
+
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+    assert launch.returncode == 127
+    assert {_mode(p) for p in home.bin.iterdir()} == {0o700}
+
+
+def test_a_hook_of_a_removed_installation_harms_no_agent(
+    folders: SessionFolders, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python is gone, agents still call the hook: it says nothing and succeeds."""
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "gone" / "python"))
+    folders.write_scripts()
+
+    hook = subprocess.run([folders.hook_command], input=b"{}", capture_output=True)
+
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")

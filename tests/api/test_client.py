@@ -1,0 +1,194 @@
+"""The client against a real unix socket whose other end behaves badly on purpose."""
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from sm.api import client as module
+from sm.api.client import Client, RefusedError, UnreachableError, segment
+from sm.settings.home import Home
+from sm.version import VERSION
+
+Treatment = Callable[[socket.socket], None]
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    folder = Path(tempfile.mkdtemp(prefix="smt-"))
+    made = Home(folder, folder / "config.toml", folder / "sm", is_default=False)
+    made.make()
+    yield made
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def _daemon(home: Home, treatments: Sequence[Treatment]) -> Iterator[list[bytes]]:
+    """Looks like a running daemon, and treats each connection in turn as told."""
+    home.pid.write_text(f"{os.getpid()} {VERSION}\n")
+    requests: list[bytes] = []
+    with home.lock.open("w") as lock, closing(socket.socket(socket.AF_UNIX)) as listener:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        listener.bind(str(home.socket))
+        listener.listen()
+        thread = threading.Thread(target=_serve, args=(listener, treatments, requests))
+        thread.start()
+        yield requests
+        thread.join(10)
+    assert not thread.is_alive(), "not every treatment was asked for"
+
+
+def _serve(listener: socket.socket, treatments: Sequence[Treatment], requests: list[bytes]) -> None:
+    for treat in treatments:
+        connection, _ = listener.accept()
+        with connection:
+            requests.append(_request(connection))
+            treat(connection)
+
+
+def _request(connection: socket.socket) -> bytes:
+    with connection.makefile("rb") as stream:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += stream.readline()
+        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        return head + stream.read(length)
+
+
+def _answer(body: object, status: int = 200) -> Treatment:
+    content = json.dumps(body).encode()
+    head = f"HTTP/1.1 {status} X\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    return lambda connection: connection.sendall(head + content)
+
+
+def _cut(sent: bytes) -> Treatment:
+    """The daemon dies after these bytes of its answer."""
+    return lambda connection: connection.sendall(sent)
+
+
+def test_the_answer_is_decoded(home: Home) -> None:
+    """A call gives what the daemon's JSON says."""
+    with _daemon(home, [_answer({"ok": True})]) as requests:
+        assert Client(home).call("POST", "/x", {"a": "ü"}, query={"q": "1 2"}) == {"ok": True}
+
+    head, _, body = requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /x?q=1+2 HTTP/1.1\r\n")
+    assert json.loads(body) == {"a": "ü"}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"HTTP/1.1 2",
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Len",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n",
+        b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok": ',
+    ],
+)
+def test_a_call_cut_off_by_the_daemons_death_is_sent_again(home: Home, sent: bytes) -> None:
+    """Wherever the answer is torn, the person gets a whole one from the next worker."""
+    with _daemon(home, [_cut(sent), _answer({"ok": True})]) as requests:
+        assert Client(home).call("POST", "/x", {"id": "a1"}) == {"ok": True}
+
+    assert requests[0] == requests[1]
+
+
+def test_a_call_is_not_sent_again_when_nothing_may_be_started(home: Home) -> None:
+    """`sm daemon status` looks; it never starts or waits."""
+    with _daemon(home, [_cut(b"")]), pytest.raises(UnreachableError) as refused:
+        Client(home, start=False).get("/health")
+
+    assert str(refused.value) == (
+        "The daemon cannot be reached (it closed the connection). See: sm doctor"
+    )
+
+
+def test_without_a_daemon_the_words_say_what_to_do(home: Home) -> None:
+    """No socket at all."""
+    with pytest.raises(UnreachableError) as refused:
+        Client(home, start=False).get("/health")
+
+    assert str(refused.value) == (
+        "The daemon cannot be reached ([Errno 2] No such file or directory). See: sm doctor"
+    )
+
+
+def test_a_daemon_that_keeps_dying_is_given_up_at_last(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before the deadline, and not much later."""
+    monkeypatch.setattr(module, "RETRY_FOR", 0.0)
+
+    with _daemon(home, [_cut(b"")]), pytest.raises(UnreachableError, match="cannot be reached"):
+        Client(home).get("/x")
+
+
+def test_a_daemon_that_does_not_answer_is_told(home: Home) -> None:
+    """A hanging daemon is no silent wait for ever."""
+    hang = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        hang.wait(10)
+
+    with _daemon(home, [wait]):
+        with pytest.raises(UnreachableError) as refused:
+            Client(home).call("GET", "/x", within=0.05)
+        hang.set()
+
+    assert str(refused.value) == "The daemon did not answer in time. See: sm doctor"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": "ada has ended."}, "ada has ended."),
+        ({"error": ""}, "The daemon answered 409."),
+        ({}, "The daemon answered 409."),
+    ],
+)
+def test_a_refusal_carries_the_daemons_words(home: Home, body: object, words: str) -> None:
+    """What was refused and why is what the person reads."""
+    with _daemon(home, [_answer(body, 409)]), pytest.raises(RefusedError) as refused:
+        Client(home).get("/x")
+
+    assert (str(refused.value), refused.value.status) == (words, 409)
+
+
+def test_an_answer_that_is_no_json_is_given_as_text(home: Home) -> None:
+    """The metrics are plain text."""
+    text = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nsm_up 1"
+
+    with _daemon(home, [_cut(text)]):
+        assert Client(home).get("/metrics") == "sm_up 1"
+
+
+def test_an_empty_answer_is_nothing(home: Home) -> None:
+    """Done, with nothing to say."""
+    with _daemon(home, [_cut(b"HTTP/1.1 204 No Content\r\n\r\n")]):
+        assert Client(home).call("DELETE", "/x") is None
+
+
+def test_an_endless_answer_comes_line_by_line(home: Home) -> None:
+    """Until the daemon closes it."""
+    with _daemon(home, [_cut(b"HTTP/1.1 200 OK\r\n\r\nid: 1\n\n")]):
+        assert list(Client(home).stream("/events")) == [
+            b"HTTP/1.1 200 OK\r\n", b"\r\n", b"id: 1\n", b"\n",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"), [("ada", "ada"), ("a/../b?c", "a%2F..%2Fb%3Fc"), ("", "%20")]
+)
+def test_what_a_person_types_stays_one_segment_of_the_path(text: str, quoted: str) -> None:
+    """A name with a slash in it cannot reach another address."""
+    assert segment(text) == quoted

@@ -1,0 +1,390 @@
+"""A small world for the engine: one tmux, its panes, and a scripted kind of agent.
+
+The agent is as awkward as real ones: it swallows an Enter, opens a dialog, ends a turn without a
+word. What it must never see (text onto a draft, an Enter into a dialog) is kept in ``wrongs``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sm.core import envelope
+from sm.core.events import (
+    ContextStarted,
+    DialogOpened,
+    Hook,
+    HookEvent,
+    PromptAccepted,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
+from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
+from sm.core.launch import (
+    AgentLine,
+    LaunchFailedError,
+    LaunchRequest,
+    MalformedHookError,
+    PaneLaunch,
+    TerminalUnreachableError,
+)
+from sm.core.terminal import Pane, PaneStatus, Screen, Sign, View
+
+PASTED = "@sm_pasted"
+STARTED = 7
+"""Every process of this world started at this tick."""
+
+
+@dataclass(slots=True)
+class Agent:
+    """One agent in its pane: a prompt box, a model, and hooks that tell of it."""
+
+    session: SessionId
+    number: int
+    now: Callable[[], float]
+    sign: Sign = Sign.PROMPT
+    beneath: Sign = Sign.PROMPT
+    """What an open dialog covers."""
+    box: str = ""
+    marks: dict[str, str] = field(default_factory=dict)
+    """What tmux keeps beside the pane."""
+    swallows: int = 0
+    """How many Enters will come to nothing."""
+    dead: bool = False
+    gone: bool = False
+    exit_status: int | None = None
+    stopped: bool = False
+    foreground: bool = True
+    in_mode: bool = False
+    leaves_mode: bool = True
+    tmux_name: str = ""
+    turns: int = 0
+    got: list[str] = field(default_factory=list)
+    """Every prompt the model was given."""
+    hooks: list[HookEvent] = field(default_factory=list)
+    """What the agent reported, not yet taken in by anybody."""
+    wrongs: list[str] = field(default_factory=list)
+
+    @property
+    def pane(self) -> Pane:
+        return Pane(
+            socket="/tmp/tmux",
+            session=self.tmux_name,
+            id=PaneId(f"%{self.number}"),
+            pid=100 + self.number,
+            started=STARTED,
+        )
+
+    @property
+    def transcript(self) -> str:
+        return f"/transcripts/{self.session}"
+
+    @property
+    def received(self) -> list[MessageId]:
+        """The messages the model was given, in that order."""
+        found = [envelope.message_in(prompt) for prompt in self.got]
+        return [message for message in found if message is not None]
+
+    # --- what tmux does to it ------------------------------------------------------------
+
+    def paste(self, mark: str, text: str) -> None:
+        if self.dead or self.gone or self.marks.get(PASTED) == mark:
+            return
+        self.marks[PASTED] = mark
+        if self.sign is not Sign.PROMPT or self.box:
+            self.wrongs.append(f"pasted {mark} onto {self.sign.value}, box {self.box!r}")
+        self.box += text
+
+    def press(self, key: str, option: str, mark: str) -> None:
+        if self.dead or self.gone or self.marks.get(option) == mark:
+            return
+        self.marks[option] = mark
+        wanted = Sign.PROMPT if key == "Enter" else Sign.BUSY
+        if self.sign is not wanted:
+            self.wrongs.append(f"{key} {mark} into {self.sign.value}")
+        elif key == "Escape":
+            self.sign = Sign.PROMPT
+        elif self.swallows:
+            self.swallows -= 1
+        else:
+            self.submit()
+
+    # --- what it does itself -------------------------------------------------------------
+
+    def submit(self) -> None:
+        """Give what stands in the box to the model."""
+        self.turns += 1
+        self.got.append(self.box)
+        message = envelope.message_in(self.box)
+        self.box, self.sign = "", Sign.BUSY
+        hook = self.hook("UserPromptSubmit")
+        self.hooks.append(PromptAccepted(hook=hook, message=message, opening=""))
+
+    def start(self) -> None:
+        hook = self.hook("SessionStart")
+        self.hooks.append(
+            ContextStarted(hook=hook, source="startup", transcript=self.transcript)
+        )
+
+    def use_tool(self) -> None:
+        self.hooks.append(ToolStarted(hook=self.hook("PreToolUse"), tool="Bash"))
+
+    def ask(self) -> None:
+        """Open a dialog; only one about a tool is told of."""
+        self.beneath, self.sign = self.sign, Sign.DIALOG
+        if self.beneath is Sign.BUSY:
+            self.hooks.append(DialogOpened(hook=self.hook("PermissionRequest"), question="rm x?"))
+
+    def answer(self) -> None:
+        self.sign = self.beneath
+
+    def finish(self, words: str = "done") -> None:
+        self.sign = Sign.PROMPT
+        self.hooks.append(TurnEnded(hook=self.hook("Stop"), last_words=words))
+
+    def fail(self) -> None:
+        self.sign = Sign.PROMPT
+        self.hooks.append(TurnFailed(hook=self.hook("StopFailure"), error="overloaded"))
+
+    def die(self, status: int = 1) -> None:
+        self.dead, self.exit_status = True, status
+
+    def hook(self, name: str) -> Hook:
+        return Hook(
+            id=HookId(f"{self.session}-{name}-{self.turns}-{self.now()}"),
+            name=name,
+            at=self.now(),
+            context=ContextId(f"context of {self.session}"),
+            prompt=PromptId(f"{self.session}-{self.turns}") if self.turns else None,
+        )
+
+    def view(self) -> View:
+        return View(
+            lines=tuple(self.box.split("\n")),
+            cursor_x=0,
+            cursor_y=0,
+            title=self.sign.value,
+            in_mode=self.in_mode,
+            width=80,
+            height=24,
+            dead=self.dead,
+            exit_status=self.exit_status,
+            exit_signal=None,
+            pasted=self.marks.get(PASTED, ""),
+            entered=self.marks.get("@sm_entered", ""),
+            interrupted=self.marks.get("@sm_interrupted", ""),
+        )
+
+
+@dataclass(slots=True)
+class World:
+    """Every agent there is, and whether tmux answers. Fits the engine's ``Terminal``."""
+
+    now: Callable[[], float]
+    agents: dict[SessionId, Agent] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    """What was asked of tmux, looks left out."""
+    silent: bool = False
+    """tmux does not answer, and does nothing either."""
+    hang: str | None = None
+    """The next call raises, ``before`` or ``after`` it was carried out."""
+    breaks: Exception | None = None
+    """The next paste ends in this error, which nobody foresaw."""
+    refuses_launch: bool = False
+
+    def agent(self, session: str = "ada") -> Agent:
+        return self.agents[SessionId(session)]
+
+    def add(self, session: SessionId) -> Agent:
+        agent = Agent(session, len(self.agents) + 1, self.now, tmux_name=session)
+        self.agents[session] = agent
+        return agent
+
+    def _in(self, pane: PaneId) -> Agent | None:
+        return next((a for a in self.agents.values() if a.pane.id == pane and not a.gone), None)
+
+    def _answers(self) -> None:
+        if self.silent or self.hang == "before":
+            self.hang = None
+            raise TerminalUnreachableError("no answer")
+
+    def _answered(self) -> None:
+        if self.hang == "after":
+            self.hang = None
+            raise TerminalUnreachableError("no answer; the command may have run")
+
+    async def launch(self, launch: PaneLaunch) -> Pane:
+        self._answers()
+        self.calls.append(f"launch {launch.session}")
+        if self.refuses_launch:
+            raise LaunchFailedError(f"{launch.cwd} is not a folder")
+        agent = self.add(launch.session)
+        agent.start()
+        self._answered()
+        return agent.pane
+
+    async def find(self, session: SessionId) -> Pane | None:
+        self._answers()
+        agent = self.agents.get(session)
+        return agent.pane if agent is not None and not agent.gone else None
+
+    async def panes(self) -> list[PaneStatus]:
+        raise NotImplementedError
+
+    async def history(self, pane: PaneId) -> list[str] | None:
+        raise NotImplementedError
+
+    async def look(self, pane: PaneId) -> View | None:
+        self._answers()
+        agent = self._in(pane)
+        return agent.view() if agent is not None else None
+
+    async def paste(self, pane: PaneId, mark: str, text: str) -> None:
+        self._answers()
+        self.calls.append(f"paste {mark}")
+        if self.breaks is not None:
+            error, self.breaks = self.breaks, None
+            raise error
+        agent = self._in(pane)
+        if agent is not None:
+            agent.paste(mark, text)
+        self._answered()
+
+    async def press(self, pane: PaneId, key: str, *, option: str, mark: str) -> None:
+        self._answers()
+        self.calls.append(f"{key} {mark}")
+        agent = self._in(pane)
+        if agent is not None:
+            agent.press(key, option, mark)
+        self._answered()
+
+    async def leave_mode(self, pane: PaneId) -> None:
+        self._answers()
+        agent = self._in(pane)
+        if agent is not None and agent.leaves_mode:
+            agent.in_mode = False
+
+    async def rename(self, pane: PaneId, name: str) -> str:
+        self._answers()
+        self.calls.append(f"rename {name}")
+        agent = self._in(pane)
+        if agent is not None:
+            agent.tmux_name = name
+        return name
+
+    async def kill(self, session: SessionId) -> None:
+        self._answers()
+        self.calls.append(f"kill {session}")
+        if session in self.agents:
+            self.agents[session].dead = self.agents[session].gone = True
+
+
+@dataclass(slots=True)
+class ProcessTable:
+    """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
+
+    world: World
+    watched: dict[int, Callable[[], None]] = field(default_factory=dict)
+
+    def _at(self, pid: int) -> Agent:
+        return next(a for a in self.world.agents.values() if a.pane.pid == pid)
+
+    def started(self, pid: int) -> int | None:
+        return None if self._at(pid).dead else STARTED
+
+    def is_foreground(self, pid: int) -> bool:
+        return self._at(pid).foreground
+
+    def is_stopped(self, pid: int) -> bool:
+        return self._at(pid).stopped
+
+    def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
+        self.watched[pid] = ended
+
+    def unwatch(self, pid: int, started: int) -> None:
+        del self.watched[pid]
+
+
+@dataclass(slots=True)
+class ScriptedDialect:
+    """How to read the agents of this world. ``cat`` is an agent that reports nothing."""
+
+    world: World
+    name: str
+
+    @property
+    def proves(self) -> bool:
+        return self.name != "cat"
+
+    def plan(self, request: LaunchRequest) -> AgentLine:
+        if request.agent == "missing":
+            raise LaunchFailedError("missing is not a program on your PATH.")
+        return AgentLine(
+            argv=(request.agent,),
+            environment={},
+            files={},
+            context=ContextId(f"context of {request.session}"),
+        )
+
+    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+        """``ada 0``: the first of the reports that ada has not yet delivered."""
+        session, _, number = payload.decode().partition(" ")
+        if not number.isdecimal():
+            raise MalformedHookError("not a hook")
+        return self.world.agent(session).hooks[int(number)]
+
+    def read_screen(self, view: View) -> Screen:
+        if not self.proves:
+            return Screen(sign=Sign.UNKNOWN)
+        return Screen(sign=Sign(view.title), draft="\n".join(view.lines), has_box=True)
+
+    def box_holds(self, screen: Screen, message: MessageId) -> bool:
+        """Nothing but the message: with a person's words beside it, it is their draft."""
+        return envelope.message_in(screen.draft) == message
+
+    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
+        return message in self.world.agent(transcript.name).received
+
+
+@dataclass(slots=True)
+class ScriptedDialects:
+    world: World
+
+    def named(self, agent: str) -> ScriptedDialect:
+        return ScriptedDialect(self.world, agent)
+
+    def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
+        return {key: value for key, value in environment.items() if key != "CLAUDECODE"}
+
+
+@dataclass(slots=True)
+class NoFolders:
+    """Folders that are only asked for their names."""
+
+    prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
+    forgotten: list[SessionId] = field(default_factory=list)
+
+    hook_command: Path = Path("/home/bin/hook")
+
+    def folder(self, session: SessionId) -> Path:
+        return Path("/home/sessions") / session
+
+    def prepare(
+        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+    ) -> None:
+        self.prepared[session] = environment
+
+    def discard(self, session: SessionId) -> None:
+        del self.prepared[session]
+
+    def launch_argv(self, session: SessionId) -> tuple[str, ...]:
+        return ("/home/bin/launch", session)
+
+    def raw_log(self, session: SessionId) -> str:
+        return f"/home/sessions/{session}/raw.log"
+
+    def sizes_log(self, session: SessionId) -> str:
+        return f"/home/sessions/{session}/sizes.jsonl"
+
+    def forget_environment(self, session: SessionId) -> None:
+        self.forgotten.append(session)

@@ -1,0 +1,159 @@
+"""config.toml: what it may hold, and what an error in it tells."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sm.settings.config import ConfigError, Settings, load, seconds, size
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def _refusal(path: Path, text: str) -> str:
+    path.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+    return str(refused.value)
+
+
+def test_without_a_file_the_defaults_hold(path: Path) -> None:
+    """Nobody has to write a configuration."""
+    loaded = load(path)
+
+    assert loaded == Settings()
+    assert (loaded.tmux.socket, loaded.tmux.history_limit) == ("sm", 50_000)
+    assert (loaded.store.url, loaded.archive.retention) == ("sqlite", "90d")
+    assert (loaded.daemon.log_level, loaded.daemon.log_size) == ("info", "5MB")
+
+
+def test_what_the_file_says_is_taken(path: Path) -> None:
+    """One key changes, the others keep their defaults."""
+    path.write_text('[tmux]\nhistory_limit = 1000\n[daemon]\nlog_level = "debug"\n')
+
+    loaded = load(path)
+
+    assert (loaded.tmux.history_limit, loaded.tmux.socket) == (1000, "sm")
+    assert loaded.daemon.log_level == "debug"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("[tmux]\nsoket = 'a'\n", "tmux.soket"), ("[tmucks]\n", "tmucks"), ("x = 1\n", "x")],
+)
+def test_an_unknown_key_is_named_with_its_file(path: Path, text: str, key: str) -> None:
+    """A misspelt setting must not be silently without effect."""
+    assert _refusal(path, text) == (
+        f"{path}: unknown key {key}. See the configuration reference for what exists."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tmux]\nsocket = 5\n", "tmux.socket: expected `str`, got `int`."),
+        ("[tmux]\nhistory_limit = 'many'\n", "tmux.history_limit: expected `int`, got `str`."),
+        ("tmux = 1\n", "tmux: expected `object`, got `int`."),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -> None:
+    """The key, what was expected, what was found."""
+    assert _refusal(path, text) == f"{path}: {words}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tmux]\nsocket = ''\n", "tmux.socket must be 1 to 40 letters"),
+        ("[tmux]\nsocket = '..'\n", "tmux.socket must be 1 to 40 letters"),
+        ("[tmux]\nsocket = 'a/b'\n", "tmux.socket must be 1 to 40 letters"),
+        (f"[tmux]\nsocket = '{'a' * 41}'\n", "tmux.socket must be 1 to 40 letters"),
+        ("[tmux]\nhistory_limit = 99\n", "tmux.history_limit must be between 100 and 10000000."),
+        ("[tmux]\nhistory_limit = 10000001\n", "tmux.history_limit must be between"),
+        ("[store]\nurl = 'mysql://x'\n", 'store.url must be "sqlite".'),
+        ("[archive]\nretention = 'long'\n", 'archive.retention must be a time such as "90d"'),
+        ("[archive]\nretention = '90'\n", 'archive.retention must be a time such as "90d"'),
+        ("[daemon]\nlog_level = 'loud'\n", "daemon.log_level must be debug, info, warning or"),
+        ("[daemon]\nlog_size = 'big'\n", 'daemon.log_size must be a size such as "5MB"'),
+        (f"[daemon]\nlog_size = '{'9' * 400}B'\n", "daemon.log_size must be a size such as"),
+    ],
+)
+def test_a_value_without_meaning_is_named_with_what_is_expected(
+    path: Path, text: str, words: str
+) -> None:
+    """Right type, no meaning: said when the file is read, not when the value is used."""
+    assert _refusal(path, text).startswith(f"{path}: {words}")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[tmux\n", b"\xff\xfe", b"x = " + b"[" * 20_000, b"x = " + b"9" * 5000],
+    ids=["unclosed", "not UTF-8", "nested too deep", "a number too long"],
+)
+def test_a_file_that_is_no_toml_is_refused_in_words(path: Path, content: bytes) -> None:
+    """Whatever is in the file, no traceback."""
+    path.write_bytes(content)
+
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+
+    assert str(refused.value).startswith(f"{path}: not valid TOML: ")
+
+
+def test_a_file_that_cannot_be_read_is_refused_in_words(path: Path) -> None:
+    """The reason is the system's."""
+    path.mkdir()
+
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+
+    assert str(refused.value) == f"{path}: cannot be read: Is a directory."
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("45s", 45.0), ("30m", 1800.0), ("12h", 43_200.0), ("90d", 7_776_000.0), ("1.5 h", 5400.0)],
+)
+def test_times_are_read(text: str, value: float) -> None:
+    """As people write them."""
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("5MB", 5_000_000), ("300kb", 300_000), ("1GB", 10**9)]
+)
+def test_sizes_are_read(text: str, value: int) -> None:
+    """As people write them."""
+    assert size(text) == value
+
+
+_TABLES = st.sampled_from(["tmux", "store", "archive", "daemon", "other"])
+_KEYS = st.sampled_from(["socket", "history_limit", "url", "retention", "log_size", "log_level"])
+_VALUES = st.one_of(
+    st.text().map(repr),
+    st.integers().map(str),
+    st.sampled_from(["inf", "nan", "true", "1979-05-27", "[]", "{}", "[[1]]", "'9e9d'"]),
+)
+_LINES = st.lists(st.tuples(_TABLES, _KEYS, _VALUES), max_size=4)
+
+
+@given(content=st.one_of(st.binary(), _LINES))
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_no_file_makes_loading_fail_otherwise(
+    path: Path, content: bytes | list[tuple[str, str, str]]
+) -> None:
+    """Random bytes and random settings: loaded, or refused in words."""
+    if not isinstance(content, bytes):
+        lines = [f"[{table}]\n{key} = {value}\n" for table, key, value in content]
+        content = "".join(lines).encode(errors="replace")
+    path.write_bytes(content)
+
+    with suppress(ConfigError):
+        load(path)
