@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 from sm.api import starting
@@ -39,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if shutil.which("tmux") is None:
         raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     began = time.monotonic()
     with _own_home(keep=args.keep) as home, Stage(quiet=args.json) as stage:
         story = Story(home, stage)
@@ -49,6 +52,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         stage.summary(figures, kept=str(home.base) if args.keep else None)
     return 0 if figures["lost"] == figures["doubled"] == 0 else 1
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """A closed terminal ends the story, and its agents with it."""
+    sys.exit(128 + number)
 
 
 @contextlib.contextmanager
