@@ -39,6 +39,8 @@ class Web:
     """The id of a demo agent that is idle."""
     gone: str
     """The id of a session that has ended."""
+    hello: str
+    """The id of a message that ada has taken."""
 
     @property
     def url(self) -> str:
@@ -83,5 +85,6 @@ def web() -> Iterator[Web]:
         ada = sm.new_demo("ada")
         gone = sm.new("gone")
         sm.run("kill", "gone")
-        sm.run("send", "ada", "hello", "--wait", "20")
-        yield Web(sm, sm.health()["port"], sm.home.token.read_text().strip(), ada, gone)
+        hello = sm.run("send", "ada", "hello", "--wait", "20").split()[0]
+        token = sm.home.token.read_text().strip()
+        yield Web(sm, sm.health()["port"], token, ada, gone, hello)

@@ -34,7 +34,8 @@ def _no_health() -> Health:
 
 
 DESCRIPTION = describe(all_endpoints(_no_health))
-api = schemathesis.openapi.from_dict(DESCRIPTION)
+# Without the token's part: test_guard.py has its tests, and here every call is to get in.
+api = schemathesis.openapi.from_dict({k: v for k, v in DESCRIPTION.items() if k != "security"})
 
 
 # The event stream has no end; test_system.py has its tests.
@@ -57,11 +58,8 @@ def _make_harmless(case: schemathesis.Case, web: Web) -> None:
     if case.path == "/sessions" and isinstance(case.body, dict):
         if isinstance(case.body.get("environment", {}), dict):
             case.body["environment"] = {"PATH": str(web.sm.folder / "empty")}
-        agent = case.body.get("agent")
-        if isinstance(agent, str):
-            case.body["agent"] = agent.replace("/", "")
-        if isinstance(case.body.get("cwd"), str) and len(case.body["cwd"]) % 2:
-            case.body["cwd"] = str(web.sm.work)
+        if isinstance(case.body.get("agent"), str):
+            case.body["agent"] = case.body["agent"].replace("/", "")
     if case.path == "/sessions/{session}" and case.method == "DELETE":
         case.path_parameters["session"] = f"zz{case.path_parameters['session']}"
     for wait in ("timeout", "wait"):
@@ -70,11 +68,16 @@ def _make_harmless(case: schemathesis.Case, web: Web) -> None:
 
 
 def _aim(case: schemathesis.Case, web: Web) -> None:
-    """Made-up ids fit nothing; every other call is about something that is there."""
-    for name, there in (("session", web.ada), ("message", "0" * 12), ("reminder", "0" * 8)):
+    """Made-up ids and folders fit nothing; most calls should be about something that is there."""
+    for name, there in (("session", web.ada), ("message", web.hello)):
         given = case.path_parameters.get(name)
-        if isinstance(given, str) and len(given) % 2 == 0 and case.method != "DELETE":
+        if isinstance(given, str) and len(given) < 4 and case.method != "DELETE":
             case.path_parameters[name] = there
+    if isinstance(case.body, dict):
+        if isinstance(case.body.get("cwd"), str):
+            case.body["cwd"] = str(web.sm.work)
+        if isinstance(case.body.get("id"), str):
+            case.body.pop("id")
 
 
 def test_the_daemon_tells_this_very_description(web: Web) -> None:
