@@ -71,7 +71,7 @@ def _start(sm: Sm, known: int) -> _Daemon:
     sm.run("daemon", "start")
     worker = sm.health()["worker"]
     # It first looks after every pane its store tells of.
-    wait_until(lambda: cpu_percent([worker], 0.5)[worker] < 5, timeout=60)
+    wait_until(lambda: cpu_percent([worker], 0.2)[worker] < 5, timeout=60)
     return _Daemon(known, sm, targets)
 
 

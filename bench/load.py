@@ -63,7 +63,7 @@ class Load:
     def run(self) -> Report:
         for _ in range(self._job.connections):
             self._open()
-        self._drive(WARM_UP)
+        self._drive(min(WARM_UP, self._job.seconds))
         self._report.latencies.clear()
         worker, own, began = cpu_seconds(self._job.worker), time.process_time(), time.monotonic()
         self._drive(self._job.seconds)

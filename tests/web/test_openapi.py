@@ -41,7 +41,7 @@ api = schemathesis.openapi.from_dict({k: v for k, v in DESCRIPTION.items() if k 
 # The event stream has no end; test_system.py has its tests.
 @api.exclude(path="/events").parametrize()
 @settings(
-    max_examples=15,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
 )

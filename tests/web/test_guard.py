@@ -1,0 +1,84 @@
+"""Who gets in over TCP."""
+
+import pytest
+
+from tests.web.conftest import NOBODY, Web
+
+STOP = {"hook_event_name": "Notification"}
+NO_TOKEN = "A token is needed: Authorization: Bearer …, from the state folder."
+
+
+def _session_token(web: Web, session: str) -> dict[str, str]:
+    token = (web.sm.home.sessions / session / "token").read_text().strip()
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_the_owners_token_opens_everything(web: Web) -> None:
+    """As a browser or a script on this machine uses it."""
+    assert web.call("GET", "/health").status == 200
+    assert web.call("GET", "/health", headers={"Host": "localhost"}).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": "Bearer "},
+        {"Authorization": "Basic abc"},
+        {"Authorization": "Bearer \xe9"},
+        {"Authorization": "Bearer"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/health", "/sessions", "/openapi.json", "/nowhere"])
+def test_without_the_token_nothing_is_told(web: Web, headers: dict[str, str], path: str) -> None:
+    """Not even which addresses exist."""
+    answer = web.call("GET", path, headers=headers, anonymous=True)
+
+    assert (answer.status, answer.error) == (401, NO_TOKEN)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+def test_a_foreign_host_name_is_refused(web: Web, host: str) -> None:
+    """A page that makes its own name point here (DNS rebinding) gets nothing, token or not."""
+    answer = web.call("GET", "/health", headers={"Host": host})
+
+    assert (answer.status, answer.error) == (403, "This address answers to its own name only.")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost.evil.example"]
+)
+def test_a_foreign_page_is_refused(web: Web, origin: str) -> None:
+    """A page from elsewhere may not call, even with the token."""
+    answer = web.call("GET", "/health", headers={"Origin": origin})
+
+    assert (answer.status, answer.error) == (403, "Pages from elsewhere may not call sm.")
+
+
+def test_a_page_of_our_own_may_call(web: Web) -> None:
+    """Served from this machine, with the token."""
+    assert web.call("GET", "/health", headers={"Origin": web.url}).status == 200
+
+
+def test_a_sessions_token_is_good_for_its_own_hooks(web: Web) -> None:
+    """An agent's hook over HTTP says who it is with it."""
+    answer = web.call("POST", f"/hooks/{web.ada}", STOP, headers=_session_token(web, web.ada))
+
+    assert answer.status == 204
+
+
+@pytest.mark.parametrize(
+    "path", ["/hooks/{gone}", f"/hooks/{NOBODY}", "/hooks/..%2F{gone}", "/sessions/{ada}/messages"]
+)
+def test_a_sessions_token_is_good_for_nothing_else(web: Web, path: str) -> None:
+    """An agent can neither speak for another one nor give orders."""
+    there = path.format(ada=web.ada, gone=web.gone)
+    answer = web.call("POST", there, STOP, headers=_session_token(web, web.ada))
+
+    assert (answer.status, answer.error) == (401, NO_TOKEN)
+
+
+def test_the_unix_socket_needs_no_token(web: Web) -> None:
+    """It is closed to others by its file mode and by the caller's uid."""
+    assert web.sm.health()["version"]

@@ -1,0 +1,185 @@
+"""Sessions over HTTP, with real agents behind them."""
+
+import secrets
+import socket
+
+import pytest
+
+from tests.kit.tmux import wait_until
+from tests.web.conftest import NOBODY, Web
+
+
+def _body(web: Web, **more: object) -> dict[str, object]:
+    environment = web.sm.environment
+    return {"agent": "demo", "cwd": str(web.sm.work), "environment": environment, **more}
+
+
+def test_a_session_is_started_shown_and_ended(web: Web) -> None:
+    """From the first call to the last, by its id."""
+    made = web.call("POST", "/sessions", _body(web, name="bob", parent="ada"))
+    assert made.status == 201
+    session = made.json
+    try:
+        assert (session["name"], session["agent"], session["parent"]) == ("bob", "demo", web.ada)
+        assert session["tmux"]["session"] == "bob"
+        assert session["id"] in web.get(f"/sessions/{web.ada}")["children"]
+    finally:
+        ended = web.call("DELETE", "/sessions/bob")
+
+    assert (ended.status, ended.json["state"]) == (200, "ended")
+    assert ended.json["exit"]["intended"] is True
+    assert session["id"] not in [s["id"] for s in web.get("/sessions")]
+    assert session["id"] in [s["id"] for s in web.get("/sessions?all=true")]
+
+
+def test_a_start_sent_twice_starts_one_session(web: Web) -> None:
+    """A caller that was cut off sends the same call again."""
+    body = _body(web, id=secrets.token_hex(4), name="twice")
+
+    first, second = (web.call("POST", "/sessions", body) for _ in range(2))
+    web.call("DELETE", "/sessions/twice")
+
+    assert (first.status, second.status) == (201, 201)
+    assert first.json["pid"] == second.json["pid"] is not None
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "words"),
+    [
+        ({"agent": "no-such-program"}, 409, "no-such-program is not a program on your PATH."),
+        ({"agent": "'"}, 409, "cannot read the command line"),
+        ({"agent": ""}, 409, "the agent's command line is empty."),
+        ({"cwd": "work"}, 400, "The working directory 'work' does not exist."),
+        ({"cwd": "/nowhere"}, 400, "The working directory '/nowhere' does not exist."),
+        ({"cwd": "/" + "x" * 5000}, 400, "The working directory '/xxx"),
+        ({"cwd": "/\0"}, 400, "The working directory '/\\x00' does not exist."),
+        ({"arguments": ["a\0b"]}, 400, "Arguments cannot hold NUL characters."),
+        ({"name": "a b"}, 400, "'a b' is not a usable name"),
+        ({"name": "ada"}, 400, "ada is taken."),
+        ({"name": "0a1b2c3d"}, 400, "'0a1b2c3d' looks like a session id."),
+        ({"id": "xyz"}, 400, "A session id is 8 hex digits."),
+        ({"parent": "nobody"}, 404, "There is no session 'nobody'."),
+    ],
+)
+def test_what_cannot_be_started_is_refused_in_words(
+    web: Web, more: dict[str, object], status: int, words: str
+) -> None:
+    """And nothing of it is left: no session, no folder."""
+    before = set(web.sm.home.sessions.iterdir())
+
+    answer = web.call("POST", "/sessions", _body(web, **more))
+
+    assert (answer.status, answer.error[: len(words)]) == (status, words)
+    assert set(web.sm.home.sessions.iterdir()) == before
+
+
+def test_a_session_is_found_by_id_prefix_and_name(web: Web) -> None:
+    """As people type it."""
+    for reference in ("ada", web.ada, web.ada[:6]):
+        assert web.get(f"/sessions/{reference}")["id"] == web.ada
+
+
+@pytest.mark.parametrize("path", ["", "/explain", "/timeline", "/screen", "/log", "/wait"])
+def test_a_session_that_is_not_there_is_told_with_what_to_do(web: Web, path: str) -> None:
+    """The same words everywhere."""
+    answer = web.call("GET", f"/sessions/{NOBODY}{path}")
+
+    assert (answer.status, answer.error) == (
+        404, f"There is no session '{NOBODY}'. See: sm ls --all",
+    )  # fmt: skip
+
+
+def test_a_renamed_session_keeps_its_id(web: Web) -> None:
+    """The old name is free again."""
+    assert web.call("PATCH", "/sessions/ada", {"name": "grace"}).json["id"] == web.ada
+
+    assert web.call("GET", "/sessions/ada").status == 404
+    assert web.call("PATCH", "/sessions/grace", {"name": "ada"}).json["name"] == "ada"
+
+
+def test_waiting_ends_at_once_when_there_is_nothing_to_wait_for(web: Web) -> None:
+    """An idle session is idle."""
+    wait_until(lambda: web.get("/sessions/ada")["state"] == "idle")
+
+    assert web.get("/sessions/ada/wait?until=idle&timeout=10")["state"] == "idle"
+    assert web.get(f"/sessions/{web.gone}/wait?until=ended&timeout=10")["state"] == "ended"
+
+
+def test_waiting_gives_up_with_the_state_it_found(web: Web) -> None:
+    """After the given time, not later."""
+    answer = web.call("GET", "/sessions/ada/wait?until=ended&timeout=0.01")
+
+    assert answer.status == 409
+    assert answer.error.endswith("after 0.01 s.")
+
+
+@pytest.mark.parametrize("query", ["until=busy", "timeout=nan", "timeout=-1", "timeout=soon"])
+def test_a_wait_without_meaning_is_refused(web: Web, query: str) -> None:
+    """Not a wait for ever."""
+    assert web.call("GET", f"/sessions/ada/wait?{query}").status == 400
+
+
+def test_an_agent_that_reports_nothing_cannot_be_waited_for_idle(web: Web) -> None:
+    """It is said so, with what can be waited for."""
+    web.call("POST", "/sessions", _body(web, agent="sleep 60", name="mute"))
+    try:
+        answer = web.call("GET", "/sessions/mute/wait?until=idle")
+    finally:
+        web.call("DELETE", "/sessions/mute")
+
+    assert (answer.status, answer.error) == (
+        409,
+        "mute runs an agent that does not report when it is idle. "
+        "Wait for its end with: sm wait mute --for ended",
+    )
+
+
+def test_the_timeline_goes_on_after_a_seq(web: Web) -> None:
+    """Page by page, oldest first, nothing twice."""
+    everything = web.get("/sessions/ada/timeline?limit=4")
+    rest = web.get(f"/sessions/ada/timeline?after={everything[1]['seq']}&limit=2")
+
+    assert [e["kind"] for e in everything[:3]] == [
+        "SessionRequested", "AgentStarted", "ContextStarted",
+    ]  # fmt: skip
+    assert rest == everything[2:4]
+    assert web.get("/sessions/ada/timeline?after=-5&limit=-5") == everything[:1]
+
+
+def test_the_screen_is_what_the_terminal_shows_now(web: Web) -> None:
+    """Lines, size and title."""
+    screen = web.get("/sessions/ada/screen")
+
+    assert any("Demo agent" in line for line in screen["lines"])
+    assert len(screen["lines"]) == screen["height"]
+    assert web.ada in screen["title"]
+
+
+def test_an_ended_session_has_no_screen_and_keeps_its_log(web: Web) -> None:
+    """The refusal says where to look."""
+    answer = web.call("GET", f"/sessions/{web.gone}/screen")
+
+    assert (answer.status, answer.error) == (409, "gone has no terminal. See: sm log gone")
+    log = web.get(f"/sessions/{web.gone}/log")
+    assert any("Demo agent" in line for line in log["lines"])
+    assert log["bytes"] > 100
+
+
+def test_the_log_can_be_cut_to_its_end(web: Web) -> None:
+    """The last lines only."""
+    whole = web.get(f"/sessions/{web.gone}/log")["lines"]
+
+    assert web.get(f"/sessions/{web.gone}/log?lines=2")["lines"] == whole[-2:]
+    assert web.get(f"/sessions/{web.gone}/log?lines=-2")["lines"] == whole
+
+
+def test_a_session_can_be_ended_once(web: Web) -> None:
+    """The second time it is refused."""
+    answer = web.call("DELETE", f"/sessions/{web.gone}")
+
+    assert (answer.status, answer.error) == (409, "gone has already ended.")
+
+
+def test_the_host_is_told(web: Web) -> None:
+    """One home folder may serve several."""
+    assert web.get("/sessions/ada")["host"] == socket.gethostname().split(".")[0]
