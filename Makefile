@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 # Private bytecode: tests must start as fast as an installed sm does.
 unexport PYTHONDONTWRITEBYTECODE
+# The system's certificates, as pip uses them: behind a company's proxy others do not hold.
+export UV_SYSTEM_CERTS := true
 
 .PHONY: run test prove bench lint format tools clean
 

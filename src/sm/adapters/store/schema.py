@@ -67,8 +67,8 @@ Index("event_by_session", event.c.session_id, event.c.seq)
 Index(
     "event_by_hook",
     event.c.hook_id,
+    # For SQLite alone: naming PostgreSQL here would load its dialect, 40 ms and 4 MB.
     sqlite_where=event.c.hook_id.is_not(None),
-    postgresql_where=event.c.hook_id.is_not(None),
 )
 
 effect = Table(

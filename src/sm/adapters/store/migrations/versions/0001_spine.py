@@ -46,7 +46,6 @@ def upgrade() -> None:
         "event",
         ["hook_id"],
         sqlite_where=sa.text("hook_id IS NOT NULL"),
-        postgresql_where=sa.text("hook_id IS NOT NULL"),
     )
     op.create_table(
         "effect",
