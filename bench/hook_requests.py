@@ -19,13 +19,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call but for its id, which must be new each time."""
+    """One call but for its id and time, which are new at each sending."""
 
-    before_id: bytes
-    after_id: bytes
+    opening: bytes
+    rest: bytes
 
-    def numbered(self, hook: bytes) -> bytes:
-        return self.before_id + hook + self.after_id
+    def stamped(self, hook: bytes) -> bytes:
+        stamp = b"X-Sm-Hook: %s\r\nX-Sm-At: %.6f\r\n\r\n" % (hook, time.time())
+        return self.opening + stamp + self.rest
 
 
 def hook_ids() -> Iterator[bytes]:
@@ -74,6 +75,5 @@ def _request(target: Target, payload: dict[str, object]) -> Request:
     head = (
         f"POST /hooks/{target.session} HTTP/1.1\r\nHost: localhost\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        f"X-Sm-At: {time.time():.6f}\r\nX-Sm-Hook: "
     )
-    return Request(head.encode(), b"\r\n\r\n" + body)
+    return Request(head.encode(), body)

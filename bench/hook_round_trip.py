@@ -27,11 +27,11 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
             stream.connect(str(sm.home.socket))
             for _ in range(WARM_UP):
-                _round_trip(stream, next(calls).numbered(next(ids)))
+                _round_trip(stream, next(calls).stamped(next(ids)))
             # In turns: a disk that others use is as slow for the floor as it is for us.
             for _ in range(sizes.rounds):
                 taken += [
-                    _round_trip(stream, next(calls).numbered(next(ids)))
+                    _round_trip(stream, next(calls).stamped(next(ids)))
                     for _ in range(sizes.round_trips)
                 ]
                 commits += commit_times(sm.folder, sizes.round_trips)

@@ -125,11 +125,11 @@ class Load:
 def _endless(prepared: list[Request]) -> Iterator[bytes]:
     chance = random.Random(1)
     for hook in hook_ids():
-        yield chance.choice(prepared).numbered(hook)
+        yield chance.choice(prepared).stamped(hook)
 
 
 def _once(prepared: list[Request]) -> Iterator[bytes]:
-    return (request.numbered(hook) for request, hook in zip(prepared, hook_ids(), strict=False))
+    return (request.stamped(hook) for request, hook in zip(prepared, hook_ids(), strict=False))
 
 
 def main() -> None:

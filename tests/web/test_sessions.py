@@ -127,10 +127,10 @@ def test_an_agent_that_reports_nothing_cannot_be_waited_for_idle(web: Web) -> No
     finally:
         web.call("DELETE", "/sessions/mute")
 
-    assert (answer.status, answer.error) == (
-        409,
+    assert answer.status == 409
+    assert answer.error == (
         "mute runs an agent that does not report when it is idle. "
-        "Wait for its end with: sm wait mute --for ended",
+        "Wait for its end with: sm wait mute --for ended"
     )
 
 
@@ -159,7 +159,7 @@ def test_an_ended_session_has_no_screen_and_keeps_its_log(web: Web) -> None:
     """The refusal says where to look."""
     answer = web.call("GET", f"/sessions/{web.gone}/screen")
 
-    assert (answer.status, answer.error) == (409, "gone has no terminal. See: sm log gone")
+    assert (answer.status, answer.error) == (409, "gone's terminal is gone. See: sm log gone")
     log = web.get(f"/sessions/{web.gone}/log")
     assert any("Demo agent" in line for line in log["lines"])
     assert log["bytes"] > 100

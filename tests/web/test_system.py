@@ -140,7 +140,7 @@ async def test_an_event_committed_while_the_stream_was_reading_is_shown_at_once(
     import anyio
 
     store = _BusyStore()
-    loop = Loop(store, cast("Any", SimpleNamespace(now=lambda: 1.0)), lambda effect: None)
+    loop = Loop(store, cast("Any", SimpleNamespace(now=lambda: 1.0)), lambda _: None)
     store.loop, store.names = loop, iter(["grace", "hopper"])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(loop.run)

@@ -84,7 +84,7 @@ class Client:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(within)
         try:
-            connection.connect(str(self.home.socket))
+            connection.connect(str(self.home.live_socket))
         except BaseException:
             connection.close()
             raise

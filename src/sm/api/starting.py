@@ -131,7 +131,7 @@ def answers(home: Home) -> bool:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(READY_WITHIN)
-            connection.connect(str(home.socket))
+            connection.connect(str(home.live_socket))
             connection.sendall(
                 b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             )
@@ -166,7 +166,7 @@ def clean_environment() -> dict[str, str]:
 
 def _pid_file(home: Home) -> tuple[int, str] | None:
     try:
-        pid, version = home.pid.read_text().split()
+        pid, version = home.pid.read_text().split()[:2]
         return int(pid), version
     except (OSError, ValueError):
         return None

@@ -88,7 +88,6 @@ def _clean_up(home: Home, folder: Path) -> None:
     if socket is not None:
         subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
         Path(socket).unlink(missing_ok=True)
-    home.lock.unlink(missing_ok=True)
     # The last hooks of the ended agents may still write there.
     deadline = time.monotonic() + 5.0
     while folder.exists() and time.monotonic() < deadline:

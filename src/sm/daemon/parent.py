@@ -97,8 +97,8 @@ def candidate_ports(home: Home) -> list[int]:
 
 
 def write_pid(home: Home) -> None:
-    """Who runs, and which version: a newer command line replaces an older daemon."""
-    replace_file(home.pid, f"{os.getpid()} {VERSION}\n")
+    """Who runs, which version (a newer command line replaces an older daemon), and where."""
+    replace_file(home.pid, f"{os.getpid()} {VERSION} {home.socket}\n")
 
 
 def replace_file(path: Path, text: str) -> None:

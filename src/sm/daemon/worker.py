@@ -6,6 +6,7 @@ effects left undone by a killed predecessor are looked at, then callers are answ
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -68,6 +69,8 @@ class Worker:
             asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
         self._mind_parent()
         async with self.parts() as (engine, intake, terminal):
+            # What is loaded now stays: collections need not look through it again.
+            gc.freeze()
             self.log.info("Serving", version=VERSION, pid=os.getpid(), restarts=_restarts())
             await self._serve(engine, intake, terminal)
         self.log.info("Stopped", pid=os.getpid())

@@ -40,12 +40,23 @@ class Home:
         return self.runtime / f"{self.tag}.sock"
 
     @property
+    def live_socket(self) -> Path:
+        """Where the running daemon listens: it may have been started with another runtime folder,
+        as a job without a login is."""
+        try:
+            told = self.pid.read_text().rstrip("\n").split(" ", 2)
+        except OSError:
+            return self.socket
+        return Path(told[2]) if len(told) == 3 else self.socket
+
+    @property
     def lock(self) -> Path:
-        return self.runtime / f"{self.tag}.lock"
+        """With the state, not with the socket: one daemon per state, however it was started."""
+        return self.state / "daemon.lock"
 
     @property
     def pid(self) -> Path:
-        return self.runtime / f"{self.tag}.pid"
+        return self.state / "daemon.pid"
 
     @property
     def store(self) -> Path:

@@ -1,0 +1,221 @@
+"""Real parents: killed workers, killed parents, workers no restart can help."""
+
+import os
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sm.api import starting
+from sm.daemon import parent
+from sm.settings.home import Home
+from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_forgotten(fresh: Sm) -> None:
+    """kill -9: the next command is answered, by another worker of the same parent."""
+    session = fresh.new_demo("ada")
+    before = fresh.health()
+
+    fresh.kill_worker()
+
+    assert [s["id"] for s in fresh.json("ls")] == [session]
+    after = fresh.health()
+    assert after["pid"] == before["pid"]
+    assert after["worker"] != before["worker"]
+    assert after["restarts"] == 1
+
+
+def test_callers_wait_while_no_worker_runs(fresh: Sm) -> None:
+    """A connection made while the worker is dead is answered by the next one, never refused."""
+    fresh.run("daemon", "start")
+    answers: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as early:
+        os.kill(fresh.health()["worker"], signal.SIGSTOP)
+        early.connect(str(fresh.home.socket))
+        early.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        reader = threading.Thread(target=lambda: answers.append(early.recv(12)))
+        reader.start()
+        os.kill(_worker_of(fresh), signal.SIGKILL)
+        reader.join(20)
+
+    assert answers == [b"HTTP/1.1 200"]
+
+
+def _worker_of(sm: Sm) -> int:
+    """From the process table: a stopped worker does not answer."""
+    pid = int(sm.home.pid.read_text().split()[0])
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(children[0])
+
+
+def test_a_worker_whose_parent_was_killed_makes_room_for_the_next_daemon(fresh: Sm) -> None:
+    """kill -9 of the parent: never two daemons on one store."""
+    fresh.run("daemon", "start")
+    before = fresh.health()
+
+    os.kill(before["pid"], signal.SIGKILL)
+
+    wait_until(lambda: not _is_alive(before["worker"]))
+    fresh.run("ls")
+    after = fresh.health()
+    assert after["worker"] != before["worker"]
+    assert after["pid"] not in (1, before["pid"])
+
+
+def test_no_second_daemon_begins_while_an_orphan_still_works(fresh: Sm) -> None:
+    """The lock is held until the last process of the old daemon is gone."""
+    fresh.run("daemon", "start")
+    before = fresh.health()
+    os.kill(before["worker"], signal.SIGSTOP)
+    os.kill(before["pid"], signal.SIGKILL)
+    try:
+        wait_until(lambda: not _is_alive(before["pid"]))
+
+        assert starting.is_running(fresh.home)
+    finally:
+        os.kill(before["worker"], signal.SIGCONT)
+    wait_until(lambda: not starting.is_running(fresh.home))
+
+
+def test_a_second_daemon_leaves_at_once(fresh: Sm) -> None:
+    """It finds the lock taken, touches nothing and reports success."""
+    fresh.run("daemon", "start")
+    before = fresh.health()
+
+    second = subprocess.run(
+        [sys.executable, "-I", "-m", "sm.daemon"], env=fresh.environment, capture_output=True
+    )
+
+    assert (second.returncode, second.stdout, second.stderr) == (0, b"", b"")
+    assert fresh.health() == {**before, "spool": before["spool"]}
+
+
+def test_a_broken_configuration_ends_the_parent_with_the_reason(fresh: Sm) -> None:
+    """No restart can help: the command tells file and key, and nothing is left running."""
+    fresh.home.make()
+    fresh.home.config.write_text("[tmux]\nhistory_limit = 'many'\n")
+
+    done = fresh.start("ls")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"sm: {fresh.home.config}: tmux.history_limit: expected `int`, got `str`.\n"
+    )
+    assert not starting.is_running(fresh.home)
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(fresh: Sm) -> None:
+    """An older binary must not touch what a newer one wrote."""
+    fresh.run("ls")
+    fresh.run("daemon", "stop")
+    with sqlite3.connect(fresh.home.store) as store:
+        store.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = fresh.home.store.read_bytes()
+
+    done = fresh.start("ls")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("sm: ")
+    assert "9999" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert fresh.home.store.read_bytes() == before
+
+
+def test_a_damaged_store_is_told_and_left_alone(fresh: Sm) -> None:
+    """Nothing is overwritten."""
+    fresh.home.make()
+    fresh.home.store.write_bytes(b"this is no database" * 500)
+
+    done = fresh.start("ls")
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert str(fresh.home.store) in done.stderr
+    assert fresh.home.store.read_bytes() == b"this is no database" * 500
+
+
+def test_stopping_ends_parent_and_worker(fresh: Sm) -> None:
+    """One signal to the parent is enough."""
+    fresh.run("daemon", "start")
+    health = fresh.health()
+
+    os.kill(health["pid"], signal.SIGTERM)
+
+    wait_until(lambda: not _is_alive(health["pid"]) and not _is_alive(health["worker"]), 15)
+    assert not fresh.home.socket.exists()
+
+
+def test_hanging_up_does_not_end_the_daemon(shared: Sm) -> None:
+    """The terminal it was started from may be closed."""
+    before = shared.health()
+
+    os.kill(before["pid"], signal.SIGHUP)
+
+    assert shared.health()["worker"] == before["worker"]
+    assert _is_alive(before["pid"])
+
+
+def test_the_socket_is_closed_to_others_and_an_old_one_is_replaced(tmp_path: Path) -> None:
+    """Left over from a crash; whatever the umask."""
+    home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=False)
+    home.make()
+    home.socket.write_text("left over")
+    before = os.umask(0)
+    try:
+        with parent.listen_unix(home):
+            assert stat.S_IMODE(home.socket.stat().st_mode) == 0o600
+            assert stat.S_ISSOCK(home.socket.stat().st_mode)
+    finally:
+        os.umask(before)
+
+
+def test_the_port_stays_the_same_once_chosen(tmp_path: Path) -> None:
+    """Agents read it once, when they start."""
+    home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=False)
+    home.make()
+    [first] = parent.listen_tcp(home)
+    port = first.getsockname()[1]
+    first.close()
+
+    [second] = parent.listen_tcp(home)
+
+    with second:
+        assert second.getsockname() == ("127.0.0.1", port)
+    assert int(home.port.read_text()) == port
+    assert stat.S_IMODE(home.port.stat().st_mode) == 0o600
+
+
+def test_a_port_somebody_else_has_is_done_without(tmp_path: Path) -> None:
+    """It is never changed: the next start may have it again."""
+    home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=False)
+    home.make()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        home.port.write_text(str(other.getsockname()[1]))
+
+        assert parent.listen_tcp(home) == []
+        assert home.port.read_text() == str(other.getsockname()[1])
+
+
+@pytest.mark.parametrize("kept", ["", "x", "80", "99999", "-1"])
+def test_a_port_file_without_a_usable_port_counts_as_none(tmp_path: Path, kept: str) -> None:
+    """A free one is chosen anew."""
+    home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=False)
+    home.make()
+    home.port.write_text(kept)
+
+    assert parent.saved_port(home) == 0

@@ -1,0 +1,82 @@
+"""The worker, as the daemon runs it: its order at the start and its end."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
+
+
+def test_what_was_queued_before_a_stop_arrives_after_it(fresh: Sm) -> None:
+    """A stopped daemon forgets nothing; agents go on without it."""
+    fresh.new_demo("ada")
+    fresh.run("send", "ada", "%ask touch x", "--wait", "20")
+    fresh.wait_state("ada", "waiting")
+    fresh.run("send", "ada", "later")
+    fresh.run("daemon", "stop")
+
+    assert fresh.json("ls")[0]["queued"] == 1
+    fresh.tmux("send-keys", "-t", fresh.pane("ada"), "Enter")
+
+    wait_until(lambda: any("later" in prompt for prompt in fresh.received("ada")), 20)
+
+
+def test_an_agent_that_died_while_nobody_looked_is_noticed_at_the_start(fresh: Sm) -> None:
+    """The first list after the start tells the truth."""
+    fresh.new_demo("ada")
+    pid = fresh.json("show", "ada")["pid"]
+    fresh.run("daemon", "stop")
+    os.kill(pid, 9)
+
+    fresh.wait_state("ada", "crashed")
+
+    assert fresh.json("show", "ada")["exit"] == {"status": None, "signal": 9, "intended": False}
+
+
+def test_without_tmux_the_daemon_answers_and_says_so(fresh: Sm) -> None:
+    """A missing tmux is a refusal with words, not a dead daemon."""
+    empty = fresh.folder / "bin"
+    empty.mkdir()
+    given = {"PATH": str(empty)}
+
+    fresh.run("daemon", "start", environment=given)
+    done = fresh.start("new", "ada", "--agent", "demo", environment=given)
+
+    assert done.returncode == 1
+    assert "tmux" in done.stderr
+    assert fresh.health()["tmux_connected"] is False
+
+
+def test_the_configured_tmux_socket_and_history_are_used(fresh: Sm) -> None:
+    """What config.toml says is what tmux does."""
+    fresh.home.make()
+    fresh.home.config.write_text('[tmux]\nsocket = "other"\nhistory_limit = 1234\n')
+    fresh.new("ada")
+    try:
+        shown = fresh.tmux("show-options", "-gv", "history-limit")
+
+        assert fresh.health()["tmux"].endswith(f"/other-{fresh.home.tag}")
+        assert shown.strip() == "1234"
+    finally:
+        subprocess.run(["tmux", "-S", fresh.health()["tmux"], "kill-server"], check=True)
+
+
+@pytest.mark.parametrize("level", ["debug", "info"])
+def test_no_message_text_is_in_any_log(fresh: Sm, level: str) -> None:
+    """What people and agents say is in the store and the archive, nowhere else."""
+    fresh.home.make()
+    fresh.home.config.write_text(f'[daemon]\nlog_level = "{level}"\n')
+    fresh.new_demo("ada")
+    fresh.run("send", "ada", "the secret word is xylophone", "--wait", "20")
+    fresh.run("kill", "ada")
+    fresh.run("daemon", "stop")
+
+    logged = b"".join(path.read_bytes() for path in fresh.home.logs.iterdir())
+
+    assert logged.count(b"\n") >= 2
+    assert b"xylophone" not in logged
+    for line in fresh.home.log.read_text().splitlines():
+        assert {"event", "level", "timestamp"} <= set(json.loads(line))
