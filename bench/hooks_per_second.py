@@ -20,6 +20,7 @@ from bench.load import Job, Report
 from bench.process import cpu_percent
 from bench.sizes import Sizes
 
+QUIET = 0.4
 ROOT = Path(__file__).parent.parent
 
 
@@ -69,9 +70,9 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
 def _start(sm: Sm, known: int) -> _Daemon:
     targets = prepare(sm, known)
     sm.run("daemon", "start")
-    worker = sm.health()["worker"]
+    both = [sm.health()["worker"], int(sm.tmux("display-message", "-p", "#{pid}"))]
     # It first looks after every pane its store tells of.
-    wait_until(lambda: cpu_percent([worker], 0.2)[worker] < 5, timeout=60)
+    wait_until(lambda: sum(cpu_percent(both, QUIET).values()) <= 5, timeout=60)
     return _Daemon(known, sm, targets)
 
 

@@ -6,7 +6,6 @@ silent; the daemon dies between doing something and noting it down.
 """
 
 import os
-from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -305,4 +304,3 @@ Exchange.TestCase.settings = settings(
     max_examples=5000 if _PROVING else 150, stateful_step_count=80 if _PROVING else 50
 )
 TestExchange = Exchange.TestCase
-_ = replace

@@ -46,9 +46,10 @@ def test_what_was_spooled_while_nobody_listened_is_taken_in_in_order(fresh: Sm) 
 def test_a_hook_that_was_both_sent_and_spooled_counts_once(fresh: Sm) -> None:
     """A stub that got no answer in time spools what the daemon had already taken."""
     session = fresh.new_demo("ada")
-    for _ in range(2):
-        _spool(fresh, session, "twice", time.time(), NOTE)
-        wait_until(lambda: fresh.health()["spool"]["waiting"] == 0)
+    fresh.run("daemon", "stop")
+    _spool(fresh, session, "twice", time.time() - 2, NOTE)
+    _spool(fresh, session, "twice", time.time() - 1, NOTE)
+    fresh.run("daemon", "start")
     fresh.run("daemon", "stop")
     _spool(fresh, session, "twice", time.time(), NOTE)
     fresh.run("daemon", "start")

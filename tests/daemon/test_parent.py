@@ -124,8 +124,10 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(fresh: Sm) -> None
     """An older binary must not touch what a newer one wrote."""
     fresh.run("ls")
     fresh.run("daemon", "stop")
-    with sqlite3.connect(fresh.home.store) as store:
-        store.execute("UPDATE alembic_version SET version_num = '9999'")
+    store = sqlite3.connect(fresh.home.store, isolation_level=None)
+    store.execute("UPDATE alembic_version SET version_num = '9999'")
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
     before = fresh.home.store.read_bytes()
 
     done = fresh.start("ls")
@@ -218,4 +220,4 @@ def test_a_port_file_without_a_usable_port_counts_as_none(tmp_path: Path, kept: 
     home.make()
     home.port.write_text(kept)
 
-    assert parent.saved_port(home) == 0
+    assert parent.saved_port(home) is None

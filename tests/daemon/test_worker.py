@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 
-import pytest
-
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
@@ -36,27 +34,14 @@ def test_an_agent_that_died_while_nobody_looked_is_noticed_at_the_start(fresh: S
     assert fresh.json("show", "ada")["exit"] == {"status": None, "signal": 9, "intended": False}
 
 
-def test_without_tmux_the_daemon_answers_and_says_so(fresh: Sm) -> None:
-    """A missing tmux is a refusal with words, not a dead daemon."""
-    empty = fresh.folder / "bin"
-    empty.mkdir()
-    given = {"PATH": str(empty)}
-
-    fresh.run("daemon", "start", environment=given)
-    done = fresh.start("new", "ada", "--agent", "demo", environment=given)
-
-    assert done.returncode == 1
-    assert "tmux" in done.stderr
-    assert fresh.health()["tmux_connected"] is False
-
-
 def test_the_configured_tmux_socket_and_history_are_used(fresh: Sm) -> None:
     """What config.toml says is what tmux does."""
     fresh.home.make()
     fresh.home.config.write_text('[tmux]\nsocket = "other"\nhistory_limit = 1234\n')
     fresh.new("ada")
     try:
-        shown = fresh.tmux("show-options", "-gv", "history-limit")
+        pane = ["-t", fresh.pane("ada"), "#{history_limit}"]
+        shown = fresh.tmux("display-message", "-p", *pane)
 
         assert fresh.health()["tmux"].endswith(f"/other-{fresh.home.tag}")
         assert shown.strip() == "1234"
@@ -64,11 +49,10 @@ def test_the_configured_tmux_socket_and_history_are_used(fresh: Sm) -> None:
         subprocess.run(["tmux", "-S", fresh.health()["tmux"], "kill-server"], check=True)
 
 
-@pytest.mark.parametrize("level", ["debug", "info"])
-def test_no_message_text_is_in_any_log(fresh: Sm, level: str) -> None:
+def test_no_message_text_is_in_any_log(fresh: Sm) -> None:
     """What people and agents say is in the store and the archive, nowhere else."""
     fresh.home.make()
-    fresh.home.config.write_text(f'[daemon]\nlog_level = "{level}"\n')
+    fresh.home.config.write_text('[daemon]\nlog_level = "debug"\n')
     fresh.new_demo("ada")
     fresh.run("send", "ada", "the secret word is xylophone", "--wait", "20")
     fresh.run("kill", "ada")

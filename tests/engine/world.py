@@ -59,6 +59,8 @@ class Agent:
     leaves_mode: bool = True
     tmux_name: str = ""
     turns: int = 0
+    shown: bool = False
+    """The running turn has shown its first output."""
     got: list[str] = field(default_factory=list)
     """Every prompt the model was given."""
     hooks: list[HookEvent] = field(default_factory=list)
@@ -103,7 +105,7 @@ class Agent:
         if self.sign is not wanted:
             self.wrongs.append(f"{key} {mark} into {self.sign.value}")
         elif key == "Escape":
-            self.sign = Sign.PROMPT
+            self.interrupt()
         elif self.swallows:
             self.swallows -= 1
         else:
@@ -116,9 +118,17 @@ class Agent:
         self.turns += 1
         self.got.append(self.box)
         message = envelope.message_in(self.box)
-        self.box, self.sign = "", Sign.BUSY
+        self.box, self.sign, self.shown = "", Sign.BUSY, False
         hook = self.hook("UserPromptSubmit")
         self.hooks.append(PromptAccepted(hook=hook, message=message, opening=""))
+
+    def interrupt(self) -> None:
+        """Before its first output the prompt is undone and put back into the box."""
+        self.sign = Sign.PROMPT
+        if not self.shown:
+            self.box = self.got.pop() + self.box
+            if envelope.message_in(self.box) is not None:
+                self.wrongs.append(f"undone: {self.box!r}")
 
     def start(self) -> None:
         hook = self.hook("SessionStart")
@@ -127,6 +137,7 @@ class Agent:
         )
 
     def use_tool(self) -> None:
+        self.shown = True
         self.hooks.append(ToolStarted(hook=self.hook("PreToolUse"), tool="Bash"))
 
     def ask(self) -> None:

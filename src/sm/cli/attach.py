@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
 def show(session: SessionDetail) -> int:
     """Become tmux, attached to the session."""
     where = session["tmux"]
-    if where is None:
+    if where is None or session["state"] == "ended":
         name = session["name"]
         raise RefusedError(f"{name} has no terminal any more. Its past: sm log {name}", 409)
     tmux = shutil.which("tmux")

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _status(home: Home, *, as_json: bool) -> int:
     if starting.running_version(home) is None:
-        print("No daemon is running. Any command starts it; or: sm daemon start")
+        sys.stderr.write("sm: no daemon is running. Any command starts it; or: sm daemon start\n")
         return 1
     health = cast("Health", client(start=False).get("/health"))
     if as_json:

@@ -100,7 +100,17 @@ def accept(
 
 def finish_accepted(session: Session, now: float, *, how: str) -> Result:
     """The turn is over: accepted messages are done, and each sender is told once."""
-    done = [m for m in session.messages if m.state is MessageState.ACCEPTED]
+    accepted = [m for m in session.messages if m.state is MessageState.ACCEPTED]
+    return _finish(session, accepted, now, how=how)
+
+
+def finish_one(session: Session, message_id: MessageId | None, now: float, *, how: str) -> Result:
+    """One accepted message is done; the turn of the others may still run."""
+    accepted = [m for m in session.messages if m.state is MessageState.ACCEPTED]
+    return _finish(session, [m for m in accepted if m.id == message_id], now, how=how)
+
+
+def _finish(session: Session, done: list[Message], now: float, *, how: str) -> Result:
     for message in done:
         session = session.with_message(message.moved(MessageState.DONE, now, how))
     senders = {m.sender: m for m in done if m.notify and m.sender not in (None, session.id)}
@@ -188,7 +198,8 @@ def pasted(session: Session, event: TextPasted, now: float) -> Result:
     if attempt is None or message is None or attempt.step is not Step.PASTING:
         return session, ()
     offered = message.moved(MessageState.OFFERED, now, f"{attempt.route.value} {event.mark}")
-    session = replace(session, attempt=replace(attempt, step=Step.ENTERING), refusals=0)
+    entering = replace(attempt, step=Step.ENTERING)
+    session = replace(session, attempt=entering, refusals=0, lost=False)
     return session.with_message(offered), (press(attempt),)
 
 
@@ -244,6 +255,9 @@ def confirm_due(session: Session, now: float) -> Result:
         return _pause(_let_go(session), now), ()
     if attempt.step is Step.PASTING:
         return session, (PasteText(mark=attempt.mark, message=attempt.message),)
+    if not session.proves and session.alive:
+        # There is no record to search and no box to read: the same Enter is asked for again.
+        return session, (press(attempt),)
     return session, (SeekMessage(mark=attempt.mark, message=attempt.message),)
 
 
@@ -281,6 +295,13 @@ def _type_again(session: Session, message: Message, now: float, evidence: str) -
     again = message.noted("lost", now, evidence)
     again = replace(again, state=MessageState.QUEUED)
     return _pause(_let_go(session.with_message(again)), now)
+
+
+def typing_failed(session: Session, now: float) -> Session:
+    """A step of typing ended in an error nobody foresaw: ask again later, under the same mark."""
+    if session.attempt is None or session.timer("confirm") is not None:
+        return session
+    return session.with_timer("confirm", now + CONFIRM_WITHIN)
 
 
 def agent_gone(session: Session) -> Result:

@@ -29,6 +29,13 @@ def cancelled(session: Session, event: ReminderCancelled) -> Session:
     return replace(session, reminders=kept).with_timer(f"reminder:{event.id}", None)
 
 
+def dropped(session: Session) -> Session:
+    """The session without its reminders: it has ended, nobody is left to be reminded."""
+    for reminder in session.reminders:
+        session = session.with_timer(f"reminder:{reminder.id}", None)
+    return replace(session, reminders=())
+
+
 def fired(session: Session, reminder_id: str, now: float) -> Result:
     """Queue the reminder as a message; a repeating one is set again, missed rounds skipped."""
     reminder = next((r for r in session.reminders if r.id == reminder_id), None)

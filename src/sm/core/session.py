@@ -112,7 +112,9 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return reminder.cancelled(session, event), ()
         case TimerFired():
             return _timer_fired(session, event.key, now)
-        case SessionRequested() | NoticeQueued() | NoticeDropped() | EffectFailed():
+        case EffectFailed():
+            return _effect_failed(session, event, now), ()
+        case SessionRequested() | NoticeQueued() | NoticeDropped():
             return session, ()
         case _:
             return _live_on(session, event, now)
@@ -161,6 +163,14 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             assert_never(event)
 
 
+def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session:
+    """Nobody knows what was done, so nothing may wait for it for ever."""
+    if event.effect == LaunchAgent.__name__ and session.exit is None:
+        unknown = Exit(status=None, signal=None, intended=session.kill_requested)
+        return replace(session, exit=unknown, last_words=event.error)
+    return delivery.typing_failed(session, now)
+
+
 def _exited(session: Session, event: AgentExited, now: float) -> Result:
     if session.exit is not None:
         return session, ()
@@ -174,6 +184,8 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     words = _last_words(event)
     if not intended:
         session = replace(session, last_words=words)
+    else:
+        session = reminder.dropped(session)
     session, told = turn.finish_turn(session, now, how=words)
     session, sought = delivery.agent_gone(session)
     effects = (*told, *sought)

@@ -86,7 +86,8 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
     effects: tuple[Effect, ...] = ()
     old = session.context
     is_new = event.hook.context != old.id
-    if event.source != "compact":
+    is_older = session.turn is not None and event.hook.at < session.turn.started_at
+    if event.source != "compact" and not is_older:
         session, effects = finish_turn(session, now, how="the context was replaced")
     context = replace(
         old,
@@ -100,11 +101,12 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
     evidence = f"{event.hook.name} of prompt {event.hook.prompt or 'without id'}"
-    if is_late(session, event.hook):
+    if is_late(session, event.hook) or session.exit is not None:
         session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
-        return finish_messages(session, now, how="its turn had already ended")
+        return delivery.finish_one(session, event.message, now, how="its turn had already ended")
     effects: tuple[Effect, ...] = ()
-    if session.turn is not None and session.turn.prompt != event.hook.prompt:
+    # A turn without a name was seen before its hook came: this may be its name.
+    if session.turn is not None and session.turn.prompt not in (None, event.hook.prompt):
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
     session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
@@ -115,7 +117,7 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
     turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
-    if isinstance(event, ToolStarted):
+    if isinstance(event, ToolStarted) and turn.prompt == event.hook.prompt:
         turn = replace(turn, tool=event.tool)
     return replace(session, turn=turn, dialog=dialog, ready=True), ()
 
@@ -125,7 +127,8 @@ def turn_ended(
 ) -> Result:
     turn = session.turn
     session = _remember_end(session, hook.prompt)
-    if turn is not None and turn.prompt != hook.prompt and hook.at < turn.started_at:
+    is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
+    if turn is not None and not is_same and hook.at < turn.started_at:
         return session, ()
     session = replace(session, turn_ended_at=max(session.turn_ended_at, hook.at), ready=True)
     if last_words or failure:
@@ -138,16 +141,13 @@ def finish_turn(session: Session, now: float, *, how: str) -> Result:
     if session.turn is not None:
         session = _remember_end(session, session.turn.prompt)
     session = replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
-    return finish_messages(session, now, how=how)
-
-
-def finish_messages(session: Session, now: float, *, how: str) -> Result:
     return delivery.finish_accepted(session, now, how=how)
 
 
 def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
     """The session after a look at its screen, which may know better than silence."""
     screen = event.screen
+    session = replace(session, lost=False)
     if screen.sign is Sign.DIALOG:
         return replace(session, dialog=screen.detail or "a dialog is open"), ()
     if screen.sign is Sign.BUSY:

@@ -83,9 +83,9 @@ class Actor:
     async def _work(self, session_id: SessionId, queue: asyncio.Queue[PendingEffect]) -> None:
         while not queue.empty():
             pending = queue.get_nowait()
-            if not await self._carry_out(pending):
+            # Again before anything else: effects of a session never overtake each other.
+            while not await self._carry_out(pending):
                 await asyncio.sleep(RETRY_AFTER)
-                queue.put_nowait(pending)
         del self._waiting[session_id]
 
     async def _carry_out(self, pending: PendingEffect) -> bool:

@@ -118,7 +118,8 @@ class Engine:
         self, version: str, drain: Callable[["Engine"], Awaitable[None]] | None = None
     ) -> AsyncIterator["Engine"]:
         """The engine at work: what the agents said meanwhile first, then what was left undone."""
-        pending = await self.loop.load()
+        for effect in await self.loop.load():
+            self._actor.submit(effect)
         async with asyncio.TaskGroup() as tasks:
             workers = [tasks.create_task(self.loop.run())]
             if drain is not None:
@@ -127,8 +128,6 @@ class Engine:
                 if session.alive:
                     self.loop.post(session.id, DaemonStarted(version=version))
             workers.append(tasks.create_task(self._actor.run()))
-            for effect in pending:
-                self._actor.submit(effect)
             workers.append(tasks.create_task(self.watch.run()))
             try:
                 yield self

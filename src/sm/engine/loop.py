@@ -175,8 +175,9 @@ class Loop:
     async def _undo(self, batch: list[_Posted], error: Exception) -> None:
         """Nothing of this batch was kept, so nothing built on it may stay either."""
         self.tally.failed_commits += 1
-        lost, self._posted = [*batch, *self._posted], []
         stored = {session.id: session for session in await self.store.sessions()}
+        # Only now: what was posted while the store was read stands on the lost batch, too.
+        lost, self._posted = [*batch, *self._posted], []
         for posted in lost:
             session_id = posted.entry.session.id
             if session_id in stored:

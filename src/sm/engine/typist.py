@@ -107,6 +107,8 @@ class Typist:
         session = self._session(session_id)
         if session.pane is None:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.PANE_GONE)
+        if session.turn is None or session.turn.prompt != effect.prompt:
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
         try:
             view = await self._uncovered(session.pane)
             if view is not None and view.interrupted == effect.mark:
@@ -140,6 +142,8 @@ class Typist:
         screen = dialect.read_screen(view)
         if dialect.box_holds(screen, effect.message):
             return self._found(effect, Place.BOX, "it stands in the prompt box")
+        if transcript is None:
+            return self._found(effect, Place.CANNOT_LOOK, "the agent has not named its transcript")
         if screen.sign is Sign.PROMPT:
             return self._found(effect, Place.NOWHERE, _whereabouts(screen))
         return self._found(effect, Place.CANNOT_LOOK, f"the screen shows: {screen.sign.value}")

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from sm.core.events import AgentExited, PaneSeen, ScreenSeen, TerminalLost
+from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, TerminalLost
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State, Step
@@ -71,20 +71,31 @@ class Watch:
 
     async def _watch_deaths(self) -> None:
         while True:
-            await self.inspect(await self._deaths.get())
+            session_id = await self._deaths.get()
+            # A process dies once: what could not be stored now would never be told again.
+            while not await self.inspect(session_id):
+                await asyncio.sleep(EVERY)
 
-    async def inspect(self, session_id: SessionId) -> None:
-        """Ask whether the agent is there, and tell what is new."""
+    async def inspect(self, session_id: SessionId) -> bool:
+        """Ask whether the agent is there, and tell what is new; False if that was not stored."""
         try:
             session = self._loop.session(session_id)
         except UnknownSessionError:
-            return
+            return True
         if not session.alive:
-            return
+            return True
         event = await self._launcher.check(session)
         is_news = isinstance(event, AgentExited | TerminalLost) or session.lost
         if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
+            return await self._tell(session_id, event)
+        return True
+
+    async def _tell(self, session_id: SessionId, event: Event) -> bool:
+        try:
             await self._loop.post(session_id, event)
+        except Exception:  # noqa: BLE001 - a disk that is full now must not end the watching
+            return False
+        return True
 
     # --- screens -------------------------------------------------------------------------
 
@@ -116,7 +127,7 @@ class Watch:
         # Twice in a row: a single look may catch a flash between two tool calls.
         before, self._seen[session.id] = self._seen.get(session.id), screen.sign
         if before is screen.sign and _contradicts(screen, session):
-            await self._loop.post(session.id, ScreenSeen(screen=screen))
+            await self._tell(session.id, ScreenSeen(screen=screen))
 
 
 def _needs_eyes(session: Session) -> bool:

@@ -12,7 +12,7 @@ from sm.core.ids import PaneId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.terminal import View
 
-from .rig import ADA, BOB, Rig, until, until_true
+from .rig import ADA, BOB, Rig, shows, until, until_true
 
 
 async def dead_view(terminal: TmuxTerminal, pane: PaneId) -> View | None:
@@ -47,6 +47,18 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
         entered="",
         interrupted="",
     )
+
+
+async def test_letters_of_all_scripts_are_seen_by_a_daemon_without_a_locale(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    terminal = await rig.terminal()
+
+    pane = await rig.start_raw_program(terminal, r"\u65e5\u672c \u276f READY")
+
+    assert await shows(terminal, pane, "日本 ❯ READY")
 
 
 async def test_an_ended_agent_leaves_its_status(rig: Rig, terminal: TmuxTerminal) -> None:

@@ -61,6 +61,8 @@ def _engine(path: Path, busy_seconds: float, *pragmas: str) -> Engine:
         URL.create("sqlite", database=str(path)),
         # None: Python begins no transactions of its own, so that _begin decides how.
         connect_args={"timeout": busy_seconds, "isolation_level": None},
+        # Rows are bound by name as they are, not laid out in a statement's order first.
+        paramstyle="named",
     )
     event.listen(engine, "connect", lambda raw, _record: _prepare(raw, pragmas))
     event.listen(engine, "begin", _begin)

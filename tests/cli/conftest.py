@@ -1,0 +1,52 @@
+"""One home for all commands: a daemon, and a few sessions nobody may change for good.
+
+ada is idle; bob is her child, with a dialog open and a message waiting; gone has ended.
+"""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kit.sm import Sm, sm_home
+
+
+@pytest.fixture(scope="session")
+def sm() -> Iterator[Sm]:
+    with sm_home() as made:
+        made.new_demo("ada")
+        made.run("send", "ada", "hello", "--wait", "20")
+        made.run("new", "bob", "--parent", "ada", "--", "--delay", "0")
+        made.run("send", "bob", "%ask touch x", "--wait", "20", "--no-notify")
+        made.wait_state("bob", "waiting")
+        made.run("send", "bob", "are you there?")
+        made.run("new", "gone", "--agent", "cat")
+        made.run("kill", "gone")
+        made.run("wait", "ada")
+        yield made
+
+
+_SHAPES = (
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
+    (r"\d\d:\d\d:\d\d\.\d{3}", "TIME"),
+    (r"\b[0-9a-f]{12}\b", "MESSAGE"),
+    (r"\b[0-9a-f]{8}\b", "ID"),
+    (r"\b\d+(\.\d)?[smhd]\b", "AGE"),
+    (r" {2,}", " "),
+)
+
+
+def shape(sm: Sm, output: str) -> str:
+    """A whole output with what differs from run to run replaced by its kind."""
+    output = output.replace(str(sm.folder), "HERE")
+    for pattern, word in _SHAPES:
+        output = re.sub(pattern, word, output)
+    return output
+
+
+def refusal(sm: Sm, *arguments: str) -> tuple[int, str]:
+    """Exit code and the one line of a command that is to fail, after checking it said no more."""
+    done = sm.start(*arguments)
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("sm: ")
+    return done.returncode, done.stderr.removeprefix("sm: ").rstrip("\n")

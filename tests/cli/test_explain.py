@@ -1,0 +1,36 @@
+"""sm explain"""
+
+from sm.api.types import Explanation, SightingView
+from tests.cli.conftest import refusal, shape
+from tests.kit.sm import Sm
+
+
+def test_the_state_is_explained_by_evidence_source_and_age(sm: Sm) -> None:
+    """Which source said what, how long ago; then what is held to be true; then the last events."""
+    told = shape(sm, sm.run("explain", "bob")).splitlines()
+
+    assert told[0] == "bob is waiting since AGE"
+    assert told[1].startswith("because hook said 'PermissionRequest")
+    assert told[1].endswith(" s ago")
+    table = told[told.index("SOURCE SAYS AGE") + 1 :]
+    assert {row.split(" ")[0] for row in table[: table.index("")] if row[0] != "-"} >= {
+        "hook", "tmux", "person",
+    }  # fmt: skip
+    assert "- a dialog is open: Bash: touch x" in told
+    events = told[told.index("SEQ TIME EVENT WHAT") + 1 :]
+    assert events[0].split(" ")[1:3] == ["TIME", "SessionRequested"]
+    assert [e.split(" ")[2] for e in events].count("DialogOpened") >= 1
+
+
+def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
+    """Every piece of evidence with source, words, time and age."""
+    why = sm.json("explain", "ada")
+
+    assert list(why) == list(Explanation.__annotations__)
+    assert list(why["because"]) == list(SightingView.__annotations__)
+    assert why["because"]["age"] >= 0
+
+
+def test_a_session_that_is_not_there_is_refused(sm: Sm) -> None:
+    """With what to do."""
+    assert refusal(sm, "explain", "eve") == (1, "There is no session 'eve'. See: sm ls --all")

@@ -1,0 +1,37 @@
+"""sm kill"""
+
+import os
+
+import pytest
+
+from tests.cli.conftest import refusal
+from tests.kit.sm import Sm
+
+
+def test_the_agent_ends_and_the_log_stays(sm: Sm) -> None:
+    """The process is gone when the command returns."""
+    sm.run("new", "tom", "--agent", "sh -c 'echo last words; sleep 60'")
+    sm.run("new", "tim", "--agent", "cat")
+    pid = sm.json("show", "tom")["pid"]
+
+    assert sm.run("kill", "tom", "tim") == "tom has ended.\ntim has ended.\n"
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert "last words" in sm.run("log", "tom")
+    assert "tom" not in sm.tmux("list-sessions")
+
+
+def test_json_is_everything_about_the_ended_session(sm: Sm) -> None:
+    """Its state says so."""
+    sm.run("new", "tam", "--agent", "cat")
+
+    ended = sm.json("kill", "tam")
+
+    assert (ended["name"], ended["state"], ended["exit"]["intended"]) == ("tam", "ended", True)
+
+
+def test_what_is_not_there_or_already_over_is_refused(sm: Sm) -> None:
+    """One line each."""
+    assert refusal(sm, "kill", "gone") == (1, "gone has already ended.")
+    assert refusal(sm, "kill", "eve") == (1, "There is no session 'eve'. See: sm ls --all")

@@ -1,0 +1,60 @@
+"""sm messages"""
+
+from sm.api.types import MessageView, ReceiptView
+from tests.cli.conftest import refusal, shape
+from tests.kit.sm import Sm, sm_home
+
+
+def test_each_message_is_a_line_with_state_route_and_reason(sm: Sm) -> None:
+    """Why it waits, or what proves it."""
+    lines = shape(sm, sm.run("messages", "bob")).splitlines()
+
+    assert lines[:3] == [
+        "ID TO FROM MODE STATE ROUTE WHY / EVIDENCE TEXT",
+        "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt UUID %ask touch x",
+        "MESSAGE bob you sequential queued - a dialog is open: a person must answer it first"
+        " are you there?",
+    ]  # fmt: skip
+
+
+def test_receipts_show_every_step(sm: Sm) -> None:
+    """With time and evidence."""
+    assert shape(sm, sm.run("messages", "ada", "--receipts")).startswith(
+        "MESSAGE you to ada: hello\n"
+        " TIME queued stored by sm\n"
+        " TIME offered paste MESSAGE.1\n"
+        " TIME entered Enter 1\n"
+        " TIME accepted UserPromptSubmit of prompt UUID\n"
+        " TIME done Stop\n"
+    )
+    assert " waits: a dialog is open: a person must answer it first\n" in shape(
+        sm, sm.run("messages", "bob", "--receipts")
+    )
+
+
+def test_they_can_be_chosen_by_state_and_number(sm: Sm) -> None:
+    """The newest N."""
+    assert {m["state"] for m in sm.json("messages", "--state", "queued")} == {"queued"}
+    assert len(sm.json("messages", "--limit", "1")) == 1
+
+
+def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
+    """With every receipt."""
+    for message in sm.json("messages"):
+        assert list(message) == list(MessageView.__annotations__)
+        assert all(list(r) == list(ReceiptView.__annotations__) for r in message["receipts"])
+
+
+def test_a_misspelt_state_is_refused(sm: Sm) -> None:
+    """With those there are."""
+    assert refusal(sm, "messages", "--state", "lost") == (
+        1, "'lost' is no message state. There are: queued, offered, accepted, done, expired,"
+        " refused, cancelled.",
+    )  # fmt: skip
+
+
+def test_no_messages_is_told() -> None:
+    """In words."""
+    with sm_home() as empty:
+        assert empty.run("messages") == "No messages.\n"
+        assert empty.json("messages") == []

@@ -1,0 +1,84 @@
+"""sm new"""
+
+import re
+
+from tests.cli.conftest import refusal
+from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
+
+
+def test_the_id_of_the_new_session_is_printed(sm: Sm) -> None:
+    """And nothing else, so that a script can use it; without a name one is made up."""
+    printed = sm.run("new", "--agent", "cat")
+    name = sm.json("show", printed.strip())["name"]
+    sm.run("kill", name)
+
+    assert re.fullmatch(r"[0-9a-f]{8}\n", printed)
+    assert name == "generic-1"
+
+
+def test_the_agent_runs_in_the_callers_directory_and_environment(sm: Sm) -> None:
+    """Not in the daemon's, and with its own identity instead of its caller's."""
+    told = sm.folder / "told"
+    program = f"sh -c 'pwd > {told}; umask >> {told}; env >> {told}; sleep 60'"
+    given = {
+        "PLACE": "here", "SM_SESSION_TOKEN": "stolen", "TMUX": "x",
+        "CLAUDE_SESSION_MANAGER_ID": sm.json("show", "ada")["id"],
+    }  # fmt: skip
+
+    session = sm.run(
+        "new", "env", "--agent", program, cwd=sm.folder, environment=given, umask=0o027
+    )
+    wait_until(lambda: told.exists() and "PLACE" in told.read_text())
+    parent = sm.json("show", "env")["parent"]
+    sm.run("kill", "env")
+
+    lines = told.read_text().splitlines()
+    assert lines[:2] == [str(sm.folder), "0027"]
+    assert "PLACE=here" in lines
+    assert f"CLAUDE_SESSION_MANAGER_ID={session.strip()}" in lines
+    assert "SM_SESSION_TOKEN=stolen" not in lines
+    assert "TMUX=x" not in lines
+    assert not any(line.startswith("SM_UMASK=") for line in lines)
+    assert parent == given["CLAUDE_SESSION_MANAGER_ID"]
+
+
+def test_the_first_prompt_arrives(sm: Sm) -> None:
+    """--prompt is a message like any other, with its receipts."""
+    sm.run("new", "eager", "--prompt", "say hello", "--", "--delay", "0")
+    sm.run("wait", "eager")
+    [message] = sm.messages("eager")
+    sm.run("kill", "eager")
+
+    assert (message["text"], message["state"], message["from"]) == ("say hello", "done", "you")
+
+
+def test_words_behind_two_dashes_are_the_agents(sm: Sm) -> None:
+    """Options of the agent are not ours."""
+    session = sm.json("show", "bob")
+
+    assert session["arguments"] == ["--delay", "0"]
+
+
+def test_cwd_gives_another_directory(sm: Sm) -> None:
+    """Relative to where sm is called."""
+    made = sm.json("new", "there", "--agent", "cat", "--cwd", "..")
+    sm.run("kill", "there")
+
+    assert made["cwd"].startswith(str(sm.work))
+    assert set(made) == set(sm.json("show", "ada"))
+
+
+def test_what_cannot_be_started_is_refused(sm: Sm) -> None:
+    """One line, with what to do; no session is left."""
+    before = sm.json("ls", "--all")
+
+    assert refusal(sm, "new", "x", "--agent", "no-such-program") == (
+        1, "no-such-program is not a program on your PATH. Check the spelling, or give its full"
+        " path with --agent.",
+    )  # fmt: skip
+    assert refusal(sm, "new", "ada") == (1, "ada is taken. Choose another name, or: sm kill ada")
+    assert refusal(sm, "new", "x", "--cwd", "/nowhere") == (
+        1, "/nowhere is not a directory. Give --cwd DIR.",
+    )  # fmt: skip
+    assert [s["id"] for s in sm.json("ls", "--all")] == [s["id"] for s in before]

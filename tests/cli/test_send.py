@@ -1,0 +1,108 @@
+"""sm send"""
+
+import re
+
+import pytest
+
+from sm.api.types import MessageView
+from tests.cli.conftest import refusal, shape
+from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
+
+
+def test_the_messages_id_is_printed(sm: Sm) -> None:
+    """Queued durably; nothing is waited for."""
+    printed = sm.run("send", "ada", "one")
+
+    assert re.fullmatch(r"[0-9a-f]{12}\n", printed)
+    assert printed.strip() in [m["id"] for m in sm.messages("ada")]
+
+
+def test_wait_prints_the_receipt(sm: Sm) -> None:
+    """Id, route and the agent's own evidence."""
+    assert shape(sm, sm.run("send", "ada", "two", "--wait", "20")) == (
+        "MESSAGE\naccepted by ada (paste; UserPromptSubmit of prompt UUID)\n"
+    )
+
+
+def test_a_dash_reads_standard_input(sm: Sm) -> None:
+    """Several lines, quotes and all; bytes that are no text are marked."""
+    sm.run("send", "ada", "-", "--wait", "20", input="first 'line'\nsecond $LINE; \\ü\n")
+
+    assert any("first 'line'\nsecond $LINE; \\ü" in prompt for prompt in sm.received("ada"))
+
+
+def test_a_message_that_cannot_be_delivered_is_refused_with_the_reason(sm: Sm) -> None:
+    """A dialog is open: nothing is typed into it. The message stays."""
+    done = sm.start("send", "bob", "not into the dialog", "--wait", "0.2", "--expire", "1h")
+
+    assert done.returncode == 1
+    assert re.fullmatch(r"[0-9a-f]{12}\n", done.stdout)
+    assert done.stderr == (
+        "sm: queued, not accepted by bob yet: a dialog is open: a person must answer it first."
+        " It stays in sm messages.\n"
+    )
+    assert not (sm.work / "x").exists()
+    sm.run("cancel", done.stdout.strip())
+
+
+def test_an_agent_that_reports_nothing_takes_it_unproved(sm: Sm) -> None:
+    """It is said so."""
+    sm.run("new", "mute", "--agent", "cat")
+    printed = sm.run("send", "mute", "hi", "--wait", "20")
+    sm.run("kill", "mute")
+
+    assert printed.splitlines()[1] == (
+        "offered to mute, unproved: this kind of agent reports nothing"
+    )
+
+
+def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
+    """With the receipts so far."""
+    sent = sm.json("send", "ada", "three", "--wait", "20")
+
+    assert list(sent) == list(MessageView.__annotations__)
+    assert [r["step"] for r in sent["receipts"]][:2] == ["queued", "offered"]
+
+
+@pytest.mark.parametrize("mode", ["sequential", "important", "urgent"])
+def test_each_mode_can_be_asked_for(sm: Sm, mode: str) -> None:
+    """sequential is the default; two at once are wrong usage."""
+    assert sm.json("send", "ada", "four", f"--{mode}")["mode"] == mode
+    assert sm.start("send", "ada", "x", "--urgent", "--important").returncode == 2
+
+
+def test_an_unseen_message_expires(sm: Sm) -> None:
+    """--expire: withdrawn if not given by then."""
+    message = sm.run("send", "bob", "too late", "--expire", "0.1s").strip()
+
+    wait_until(lambda: {m["id"]: m["state"] for m in sm.messages("bob")}[message] == "expired")
+
+
+def test_the_sender_is_told_once_when_the_turn_ends(sm: Sm) -> None:
+    """Unless it said --no-notify."""
+    inside = {"CLAUDE_SESSION_MANAGER_ID": sm.json("show", "ada")["id"]}
+    sm.new_demo("carl")
+    sm.run("send", "carl", "quietly", "--no-notify", environment=inside)
+    sm.run("wait", "carl")
+    sent = sm.json("send", "carl", "loudly", environment=inside)
+    sm.run("wait", "carl")
+    wait_until(lambda: any("carl stopped" in prompt for prompt in sm.received("ada")))
+    sm.run("wait", "ada")
+    sm.run("kill", "carl")
+
+    notices = [prompt for prompt in sm.received("ada") if "carl stopped" in prompt]
+    assert sent["from"] == "ada"
+    assert len(notices) == 1
+    assert "loudly" in notices[0]
+
+
+def test_what_cannot_be_sent_is_refused(sm: Sm) -> None:
+    """Empty, or to nobody."""
+    assert refusal(sm, "send", "ada", "") == (
+        1, "The text is empty. Give some words, or '-' to read standard input.",
+    )  # fmt: skip
+    assert refusal(sm, "send", "gone", "x") == (
+        1, "gone has ended. Start a new session with: sm new",
+    )  # fmt: skip
+    assert refusal(sm, "send", "eve", "x") == (1, "There is no session 'eve'. See: sm ls --all")

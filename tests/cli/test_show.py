@@ -1,0 +1,56 @@
+"""sm show"""
+
+from sm.api.types import SessionDetail
+from tests.cli.conftest import refusal, shape
+from tests.kit.sm import Sm
+
+
+def test_everything_about_a_session_is_shown(sm: Sm) -> None:
+    """The whole page."""
+    shown = shape(sm, sm.run("show", "bob"))
+    told = dict(
+        line.split(" ", 1) for line in shown.splitlines() if line[:4] not in ("last", "raw ")
+    )
+
+    assert [line.split(" ")[0] for line in shown.splitlines()] == [
+        "session", "agent", "state", "directory", "parent", "children", "started", "process",
+        "tmux", "context", "transcript", "queued", "last", "raw",
+    ]  # fmt: skip
+    assert told["session"] == "bob (ID)"
+    assert told["agent"] == "demo --delay 0"
+    assert told["state"] == "waiting since AGE"
+    assert told["directory"] == "HERE/work"
+    assert told["context"] == "1 (UUID)"
+    assert told["queued"] == "1"
+    assert told["parent"] == "ID"
+
+
+def test_an_ended_session_tells_how_it_ended(sm: Sm) -> None:
+    """Asked for, or not."""
+    assert sm.run("show", "gone").rstrip().splitlines()[-1].startswith("ended       as asked, ")
+
+
+def test_reminders_are_shown(sm: Sm) -> None:
+    """With their ids, to cancel them."""
+    reminder = sm.run("remind", "ada", "look at the build", "--in", "1h").strip()
+    shown = sm.run("show", "ada")
+    sm.run("remind", "--cancel", reminder)
+
+    assert f"reminder {reminder}  look at the build\n" in shown
+
+
+def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
+    """All of the list's, and more."""
+    assert set(sm.json("show", "ada")) == set(SessionDetail.__annotations__)
+
+
+def test_an_id_a_prefix_and_a_name_mean_the_same(sm: Sm) -> None:
+    """SESSION = id, unique id prefix, or name."""
+    session = sm.json("show", "ada")["id"]
+
+    assert sm.json("show", session)["name"] == sm.json("show", session[:6])["name"] == "ada"
+
+
+def test_a_session_that_is_not_there_is_refused(sm: Sm) -> None:
+    """With what to do."""
+    assert refusal(sm, "show", "eve") == (1, "There is no session 'eve'. See: sm ls --all")

@@ -1,0 +1,149 @@
+"""A session called ada, what is said to it and what it reports, as short as a test can say it."""
+
+from dataclasses import replace
+from typing import Any
+
+from sm.core.effects import Effect
+from sm.core.events import (
+    ContextStarted,
+    DialogOpened,
+    EnterPressed,
+    Event,
+    Hook,
+    MessageQueued,
+    PromptAccepted,
+    ScreenSeen,
+    TextPasted,
+    TimerFired,
+    ToolStarted,
+    TurnEnded,
+)
+from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
+from sm.core.message import Message
+from sm.core.session import advance
+from sm.core.state import Context, Session, Sighting, Source, State
+from sm.core.terminal import Pane, Screen, Sign
+
+NOON = 1_700_000_000.0
+ADA, BOB, EVE = SessionId("ada"), SessionId("bob"), SessionId("eve")
+CONTEXT = ContextId("context-1")
+PANE = Pane(socket="/tmp/tmux", session="ada", id=PaneId("%1"), pid=100, started=7)
+
+IDLE = Session(
+    id=ADA,
+    name="ada",
+    agent="claude",
+    arguments=(),
+    cwd="/work",
+    parent=None,
+    created_at=NOON,
+    proves=True,
+    state=State.IDLE,
+    state_since=NOON,
+    verdict=Sighting(source=Source.HOOK, says="SessionStart", at=NOON),
+    pane=PANE,
+    context=Context(id=CONTEXT, transcript="/transcripts/ada"),
+    ready=True,
+)
+GENERIC = replace(IDLE, agent="cat", proves=False, ready=False, state=State.UNKNOWN)
+
+
+def message(nth: int = 1, /, **changes: Any) -> Message:
+    plain = Message(
+        id=MessageId(f"{nth:012x}"),
+        to=ADA,
+        sender_name="you",
+        text=f"text {nth}",
+        queued_at=NOON,
+    )
+    return replace(plain, **changes)
+
+
+HELLO = message()
+MARK = f"{HELLO.id}.1"
+
+
+def through(session: Session, *events: Event, at: float = NOON) -> tuple[Session, list[Effect]]:
+    """The session after several events at one time, and all they asked for."""
+    asked: list[Effect] = []
+    for event in events:
+        session, effects = advance(session, event, at)
+        asked += effects
+    return session, asked
+
+
+def after(session: Session, *events: Event, at: float = NOON) -> Session:
+    return through(session, *events, at=at)[0]
+
+
+def queued(nth: int = 1, /, **changes: Any) -> MessageQueued:
+    return MessageQueued(message=message(nth, **changes))
+
+
+def hook(name: str, prompt: int | None, at: float, context: ContextId | None = CONTEXT) -> Hook:
+    return Hook(
+        id=HookId(f"{name} {prompt} {at}"),
+        name=name,
+        at=at,
+        context=context,
+        prompt=None if prompt is None else PromptId(f"P{prompt}"),
+    )
+
+
+def prompted(
+    prompt: int | None = 1, *, of: Message | None = None, at: float = NOON
+) -> PromptAccepted:
+    return PromptAccepted(
+        hook=hook("UserPromptSubmit", prompt, at), message=of and of.id, opening=""
+    )
+
+
+def stopped(prompt: int | None = 1, *, at: float = NOON + 5, words: str = "") -> TurnEnded:
+    return TurnEnded(hook=hook("Stop", prompt, at), last_words=words)
+
+
+def tool(prompt: int | None = 1, *, at: float = NOON + 1) -> ToolStarted:
+    return ToolStarted(hook=hook("PreToolUse", prompt, at), tool="Bash")
+
+
+def asked(prompt: int | None = 1, *, at: float = NOON + 2) -> DialogOpened:
+    return DialogOpened(hook=hook("PermissionRequest", prompt, at), question="Bash: rm x")
+
+
+def started(
+    source: str = "startup", *, at: float = NOON, context: str = CONTEXT
+) -> ContextStarted:
+    return ContextStarted(
+        hook=hook("SessionStart", None, at, ContextId(context)),
+        source=source,
+        transcript=f"/transcripts/{context}",
+    )
+
+
+def screen(sign: Sign) -> ScreenSeen:
+    return ScreenSeen(screen=Screen(sign=sign, has_box=True))
+
+
+def fired(key: str) -> TimerFired:
+    return TimerFired(key=key)
+
+
+def due(session: Session, key: str) -> float | None:
+    """When a wait is over, or None if nothing waits."""
+    timer = session.timer(key)
+    return timer.due if timer is not None else None
+
+
+WORKING = after(IDLE, prompted(0))
+PASTING = after(IDLE, queued())
+"""ada has HELLO in hand and it is being pasted."""
+ENTERING = after(PASTING, TextPasted(mark=MARK))
+ENTERED = after(ENTERING, EnterPressed(mark=MARK, evidence="Enter 1"))
+"""Enter was pressed for HELLO; ada has not reported it."""
+
+
+def held(session: Session, number: int = 1) -> Message:
+    """A message of the session that must be there."""
+    found = session.message(MessageId(f"{number:012x}"))
+    assert found is not None
+    return found

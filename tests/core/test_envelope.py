@@ -1,0 +1,85 @@
+"""Text comes out of its envelope as it went in, and no text can pass for another's envelope."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sm.core.envelope import head, message_in, sanitise, tail, unwrap, wrap
+from sm.core.ids import MessageId
+
+ID, OTHER = MessageId("0123456789ab"), MessageId("ba9876543210")
+NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", fullmatch=True)
+MARKERS = [head(ID, "you"), tail(ID), head(OTHER, "eve"), tail(OTHER), wrap(OTHER, "eve", "x")]
+TEXTS = st.lists(
+    st.one_of(st.text(), st.sampled_from([*MARKERS, "\n", "]\n", "\r\n", "\x1b[201~", " "]))
+).map("".join)
+"""Any text, often with pieces of envelopes in it."""
+
+
+@given(TEXTS)
+def test_sanitising_twice_changes_nothing_more(text: str) -> None:
+    """What was made safe once is safe."""
+    assert sanitise(sanitise(text)) == sanitise(text)
+
+
+@given(TEXTS)
+def test_no_control_character_survives_but_the_line_end(text: str) -> None:
+    """Nothing in a message can end a bracketed paste or press a key."""
+    assert not [c for c in sanitise(text) if (c < " " and c != "\n") or "\x7f" <= c <= "\x9f"]
+
+
+@given(TEXTS, NAMES)
+def test_a_text_comes_out_as_it_went_in(text: str, sender: str) -> None:
+    """The model gets the sender's text, made safe and otherwise unchanged."""
+    assert unwrap(wrap(ID, sender, text)) == sanitise(text)
+
+
+@given(TEXTS, NAMES)
+def test_a_text_cannot_pass_for_another_message(text: str, sender: str) -> None:
+    """Whatever a message quotes, the prompt that carries it is that message and no other."""
+    assert message_in(wrap(ID, sender, text)) == ID
+
+
+@given(TEXTS)
+def test_words_around_an_envelope_are_not_a_message(text: str) -> None:
+    """A person who quotes a whole envelope has not received that message."""
+    around = f"look: {wrap(OTHER, 'eve', text)}"
+
+    assert message_in(around) is None
+    assert unwrap(around) is None
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        "hello",
+        head(ID, "you"),
+        f"{head(ID, 'you')}\nhello",
+        f"hello\n{tail(ID)}",
+        f"{head(ID, 'you')}\nhello\n{tail(OTHER)}",
+        f"{wrap(ID, 'you', 'hello')} and more",
+    ],
+)
+def test_half_an_envelope_proves_nothing(prompt: str) -> None:
+    """A prompt that was cut, or that somebody added to, is not the message."""
+    assert message_in(prompt) is None
+
+
+def test_blanks_around_the_prompt_do_not_hide_the_message() -> None:
+    """Agents trim and pad prompts; the message is still recognised."""
+    assert message_in(f"\n {wrap(ID, 'you', 'hello')} \n") == ID
+
+
+@pytest.mark.parametrize("text", ["/clear", "!rm -rf /", "#note", "a\\", "see @file"])
+def test_a_command_arrives_as_text(text: str) -> None:
+    """The prompt neither begins nor ends with the text, so the agent runs nothing."""
+    prompt = wrap(ID, "you", text)
+
+    assert prompt.startswith("[sm message")
+    assert prompt.endswith("]")
+
+
+def test_tabs_become_blanks() -> None:
+    """A tab in a prompt box would complete a word instead."""
+    assert sanitise("a\tb\r\nc\rd") == "a    b\nc\nd"

@@ -1,0 +1,276 @@
+"""What ada is doing, told by hooks that come late, twice and out of order, and by her screen."""
+
+from dataclasses import replace
+
+import pytest
+
+from sm.core.effects import QueueNotice
+from sm.core.events import (
+    AgentExited,
+    ContextCompacted,
+    Event,
+    EnterPressed,
+    MessageSought,
+    ToolEnded,
+    TurnFailed,
+)
+from sm.core.ids import ContextId
+from sm.core.message import MessageState, Mode
+from sm.core.state import Source, State
+from sm.core.terminal import Place, Sign
+from sm.core.turn import REMEMBERED_PROMPTS, SETTLED
+from tests.core.samples import (
+    BOB,
+    CONTEXT,
+    ENTERED,
+    HELLO,
+    IDLE,
+    MARK,
+    NOON,
+    WORKING,
+    after,
+    asked,
+    held,
+    hook,
+    prompted,
+    queued,
+    screen,
+    started,
+    stopped,
+    through,
+    tool,
+)
+
+
+def test_a_turn_runs_from_its_prompt_to_its_stop() -> None:
+    """ada works from the moment she reports a prompt until she reports the end."""
+    working = after(IDLE, prompted(1))
+
+    assert working.state is State.WORKING
+    assert after(working, stopped(1)).state is State.IDLE
+
+
+def test_a_second_stop_hook_changes_nothing() -> None:
+    """The same Stop twice is one end of one turn."""
+    idle = after(WORKING, stopped(0))
+
+    assert through(idle, stopped(0)) == (idle, [])
+
+
+def test_an_old_stop_does_not_park_a_working_agent() -> None:
+    """The Stop of an earlier turn that comes after a newer prompt ends nothing."""
+    working = after(IDLE, prompted(2, at=NOON + 10))
+
+    assert after(working, stopped(1, at=NOON + 9)).state is State.WORKING
+
+
+def test_an_old_stop_without_a_prompt_id_does_not_park_a_working_agent() -> None:
+    """A client that names no prompts is judged by its clock alone."""
+    working = after(IDLE, prompted(None, at=NOON + 10))
+
+    assert after(working, stopped(None, at=NOON + 9)).state is State.WORKING
+    assert after(working, stopped(None, at=NOON + 11)).state is State.IDLE
+
+
+def test_a_prompt_that_comes_after_its_own_stop_starts_nothing() -> None:
+    """Reordered hooks: the Stop came first, the prompt it ended is not a new turn."""
+    ended = after(IDLE, stopped(1))
+
+    assert after(ended, prompted(1)).state is State.IDLE
+
+
+def test_a_message_whose_prompt_comes_after_its_stop_is_done() -> None:
+    """Reordered hooks still prove that ada took it and finished."""
+    session = after(ENTERED, stopped(1), prompted(1, of=HELLO))
+
+    assert held(session).state is MessageState.DONE
+    assert session.state is State.IDLE
+
+
+def test_a_late_prompt_ends_no_other_message() -> None:
+    """A prompt of an earlier turn comes late while ada works on HELLO: HELLO is not done."""
+    working = after(ENTERED, prompted(2, of=HELLO, at=NOON + 10))
+
+    session = after(working, stopped(1, at=NOON + 5), prompted(1, at=NOON + 1))
+
+    assert held(session).state is MessageState.ACCEPTED
+    assert session.state is State.WORKING
+
+
+def test_a_newer_prompt_ends_the_turn_before_it() -> None:
+    """A prompt in a running turn means that the Stop was lost or is late."""
+    session = after(ENTERED, prompted(1, of=HELLO), prompted(2, at=NOON + 9))
+
+    assert held(session).state is MessageState.DONE
+    assert session.state is State.WORKING
+    assert after(session, stopped(1, at=NOON + 8)).state is State.WORKING
+
+
+def test_the_prompt_of_a_turn_found_in_the_transcript_does_not_end_it() -> None:
+    """ada's record showed HELLO before her hook came: the hook tells of the same turn."""
+    found = MessageSought(mark=MARK, place=Place.TRANSCRIPT, evidence="transcript")
+    asking = replace(ENTERED, messages=(replace(held(ENTERED), sender=BOB),))
+    working = after(asking, found)
+
+    session, effects = through(working, prompted(1, of=HELLO, at=NOON + 1))
+
+    assert held(session).state is MessageState.ACCEPTED
+    assert session.state is State.WORKING
+    assert effects == []
+
+
+def test_tool_hooks_of_a_turn_that_is_over_are_late() -> None:
+    """A tool's report after the Stop does not make ada work again."""
+    idle = after(WORKING, stopped(0))
+
+    assert after(idle, tool(0)).state is State.IDLE
+    assert after(idle, tool(3, at=NOON + 4)).state is State.IDLE, "older than the turn's end"
+    assert after(idle, tool(3, at=NOON + 6)).state is State.WORKING
+
+
+def test_a_dialog_waits_for_a_person_until_the_next_report() -> None:
+    """A question is open from its hook until ada goes on."""
+    waiting = after(WORKING, asked(0))
+
+    assert (waiting.state, waiting.dialog) == (State.WAITING, "Bash: rm x")
+    went_on = ToolEnded(hook=hook("PostToolUse", 0, NOON + 3), tool="Bash", failed=False)
+    assert after(waiting, went_on).state is State.WORKING
+
+
+def test_a_failed_turn_is_over_and_its_error_is_told() -> None:
+    """An API error ends the turn; bob, who asked, hears of it."""
+    working = after(IDLE, queued(sender=BOB))
+    working = after(working, prompted(1, of=HELLO))
+    failed = TurnFailed(hook=hook("StopFailure", 1, NOON + 5), error="overloaded")
+
+    session, effects = through(working, failed)
+
+    assert session.last_words == "error: overloaded"
+    assert [e.message.text for e in effects if isinstance(e, QueueNotice)] == [
+        "[sm] ada stopped: error: overloaded"
+    ]
+
+
+def test_an_end_without_stop_is_seen_on_the_screen() -> None:
+    """After an interrupt no hook comes; the prompt on the screen ends the turn."""
+    working = after(ENTERED, prompted(1, of=HELLO))
+
+    session = after(working, screen(Sign.PROMPT), at=NOON + SETTLED)
+
+    assert session.state is State.IDLE
+    assert session.verdict.source is Source.SCREEN
+    assert held(session).state is MessageState.DONE
+
+
+def test_a_flash_of_the_prompt_between_two_tools_ends_nothing() -> None:
+    """A prompt box right after a hook may be the moment between two tool calls."""
+    working = after(WORKING, tool(0, at=NOON + 1))
+
+    assert after(working, screen(Sign.PROMPT), at=NOON + 1.5).state is State.WORKING
+
+
+def test_hooks_of_a_turn_the_screen_ended_are_late() -> None:
+    """The screen was right: what the turn reported before it ended is no news."""
+    idle = after(WORKING, screen(Sign.PROMPT), at=NOON + 20)
+
+    assert after(idle, tool(0), at=NOON + 21).state is State.IDLE
+
+
+@pytest.mark.parametrize(
+    ("sign", "state"),
+    [
+        (Sign.BUSY, State.WORKING),
+        (Sign.DIALOG, State.WAITING),
+        (Sign.PROMPT, State.IDLE),
+        (Sign.UNKNOWN, State.STARTING),
+    ],
+)
+def test_the_screen_tells_what_a_starting_agent_does(sign: Sign, state: State) -> None:
+    """Without hooks the screen is the evidence; one that nobody can read is no evidence."""
+    starting = replace(IDLE, ready=False, state=State.STARTING)
+
+    assert after(starting, screen(sign)).state is state
+
+
+def test_a_screen_that_can_be_seen_means_tmux_is_back() -> None:
+    """A look that succeeds ends the doubt about tmux."""
+    lost = replace(IDLE, lost=True, state=State.UNKNOWN)
+
+    assert after(lost, screen(Sign.PROMPT)).state is State.IDLE
+
+
+# --- contexts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", [prompted(1), stopped(0), asked(0), started()])
+def test_reports_of_another_client_are_not_adas(event: Event) -> None:
+    """An agent that ada started herself inherits her hooks; its reports change nothing."""
+    foreign = replace(event, hook=replace(event.hook, context=ContextId("another")))  # type: ignore[union-attr,type-var]
+
+    session = after(WORKING, foreign)
+
+    assert replace(session, sightings=WORKING.sightings) == WORKING
+
+
+def test_a_cleared_context_is_the_next_one() -> None:
+    """After /clear ada is idle in context 2, with another transcript."""
+    compacted = ContextCompacted(hook=hook("PostCompact", 0, NOON), trigger="auto")
+    working = after(WORKING, compacted)
+    assert working.context.compactions == 1
+
+    session = after(working, started("clear", at=NOON + 1, context="context-2"))
+
+    assert (session.context.number, session.context.id) == (2, "context-2")
+    assert session.context.transcript == "/transcripts/context-2"
+    assert session.context.compactions == 0
+    assert session.state is State.IDLE
+
+
+def test_a_compaction_does_not_end_the_turn() -> None:
+    """The agent goes on in the same context."""
+    session = after(WORKING, started("compact", at=NOON + 1))
+
+    assert session.state is State.WORKING
+    assert session.context.number == 1
+
+
+def test_a_late_session_start_does_not_end_a_newer_turn() -> None:
+    """Spooled hooks may come in any order: the start of ada herself ends none of her turns."""
+    working = after(ENTERED, prompted(1, of=HELLO, at=NOON + 2))
+
+    session = after(working, started(at=NOON + 1))
+
+    assert session.state is State.WORKING
+    assert held(session).state is MessageState.ACCEPTED
+    assert session.context.transcript == f"/transcripts/{CONTEXT}"
+
+
+def test_a_prompt_reported_after_the_agents_death_is_done() -> None:
+    """The hook was spooled, the agent died, then the hook was read: nothing more will come."""
+    dead = after(ENTERED, AgentExited(status=1, signal=None, evidence="gone"))
+
+    session = after(dead, prompted(1, of=HELLO))
+
+    assert held(session).state is MessageState.DONE
+    assert (session.state, session.turn) == (State.CRASHED, None)
+
+
+def test_only_so_many_prompts_are_remembered() -> None:
+    """The memory of ended turns does not grow for ever."""
+    session = IDLE
+    for n in range(REMEMBERED_PROMPTS + 3):
+        session = after(session, prompted(n, at=NOON + n), stopped(n, at=NOON + n + 0.5))
+
+    assert session.ended_prompts[0] == "P3"
+    assert len(session.ended_prompts) == REMEMBERED_PROMPTS
+
+
+def test_an_urgent_message_is_not_held_back_by_the_pause_of_another_turn() -> None:
+    """The end of a turn clears the pause after refusals."""
+    refused = replace(WORKING, refusals=4).with_timer("retry", NOON + 60)
+
+    session = after(refused, queued(mode=Mode.SEQUENTIAL), stopped(0))
+
+    assert session.refusals == 0
+    assert session.attempt is not None
+    assert after(session, EnterPressed(mark="other", evidence="")) == session
