@@ -9,12 +9,12 @@ def test_each_message_is_a_line_with_state_route_and_reason(sm: Sm) -> None:
     """Why it waits, or what proves it."""
     lines = shape(sm, sm.run("messages", "bob")).splitlines()
 
+    why = "a dialog is open: a person must answer it first"
     assert lines[:3] == [
         "ID TO FROM MODE STATE ROUTE WHY / EVIDENCE TEXT",
         "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt UUID %ask touch x",
-        "MESSAGE bob you sequential queued - a dialog is open: a person must answer it first"
-        " are you there?",
-    ]  # fmt: skip
+        f"MESSAGE bob you sequential queued - {why} are you there?",
+    ]
 
 
 def test_receipts_show_every_step(sm: Sm) -> None:
@@ -47,9 +47,10 @@ def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
 
 def test_a_misspelt_state_is_refused(sm: Sm) -> None:
     """With those there are."""
+    states = "queued, offered, accepted, done, expired, refused, cancelled"
+
     assert refusal(sm, "messages", "--state", "lost") == (
-        1, "'lost' is no message state. There are: queued, offered, accepted, done, expired,"
-        " refused, cancelled.",
+        1, f"'lost' is no message state. There are: {states}.",
     )  # fmt: skip
 
 

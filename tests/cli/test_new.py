@@ -73,9 +73,9 @@ def test_what_cannot_be_started_is_refused(sm: Sm) -> None:
     """One line, with what to do; no session is left."""
     before = sm.json("ls", "--all")
 
-    assert refusal(sm, "new", "x", "--agent", "no-such-program") == (
-        1, "no-such-program is not a program on your PATH. Check the spelling, or give its full"
-        " path with --agent.",
+    remedy = "Check the spelling, or give its full path with --agent."
+    assert refusal(sm, "new", "x", "--agent", "no-such") == (
+        1, f"no-such is not a program on your PATH. {remedy}",
     )  # fmt: skip
     assert refusal(sm, "new", "ada") == (1, "ada is taken. Choose another name, or: sm kill ada")
     assert refusal(sm, "new", "x", "--cwd", "/nowhere") == (

@@ -16,8 +16,8 @@ import os, socket, sys
 os.setuid(int(sys.argv[2]))
 with socket.socket(socket.AF_UNIX) as s:
     s.connect(sys.argv[1])
-    s.sendall(b"GET /health HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
     try:
+        s.sendall(b"GET /health HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
         print(s.recv(12).decode())
     except ConnectionError:
         print("")

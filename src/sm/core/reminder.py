@@ -5,6 +5,7 @@ from dataclasses import replace
 from sm.core import delivery
 from sm.core.effects import Effect
 from sm.core.events import MessageQueued, ReminderCancelled, ReminderSet
+from sm.core.ids import MessageId, SessionId
 from sm.core.message import Message
 from sm.core.state import Reminder, Session
 
@@ -36,6 +37,15 @@ def dropped(session: Session) -> Session:
     return replace(session, reminders=())
 
 
+def message_id(session: SessionId, reminder: str, fired: int) -> MessageId:
+    """A reminder's nth message always has the same id: it cannot be sent twice."""
+    return delivery.derived_id(f"{session}:{reminder}:{fired}")
+
+
+def first_message_id(session: SessionId, reminder: str) -> MessageId:
+    return message_id(session, reminder, 0)
+
+
 def fired(session: Session, reminder_id: str, now: float) -> Result:
     """Queue the reminder as a message; a repeating one is set again, missed rounds skipped."""
     reminder = next((r for r in session.reminders if r.id == reminder_id), None)
@@ -50,7 +60,7 @@ def fired(session: Session, reminder_id: str, now: float) -> Result:
         session = replace(session, reminders=(*others, again))
         session = session.with_timer(f"reminder:{reminder_id}", next_due)
     message = Message(
-        id=delivery.derived_id(f"{session.id}:{reminder.id}:{reminder.fired}"),
+        id=message_id(session.id, reminder.id, reminder.fired),
         to=session.id,
         sender_name=reminder.sender_name,
         text=f"[sm reminder] {reminder.text}",

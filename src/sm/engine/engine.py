@@ -25,6 +25,7 @@ from sm.core.events import (
 from sm.core.ids import HookId, MessageId, ReminderId, SessionId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode
+from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
@@ -231,9 +232,10 @@ class Engine:
         )
 
     async def kill(self, reference: str, *, by: str) -> Session:
+        """End a session; one that has already ended is what was asked for."""
         session = self.find(reference)
         if session.state is State.ENDED:
-            raise RefusedError(f"{session.name} has already ended.")
+            return session
         await self.loop.post(session.id, KillRequested(by=by))
         ended = await self.wait_until(
             lambda: self.session(session.id).state is State.ENDED, LAUNCH_WITHIN
@@ -321,8 +323,16 @@ class Engine:
             every=every,
             sender_name=by.name if by else "you",
         )
-        session = await self.loop.post(session.id, event)
-        return next(r for r in session.reminders if r.id == event.id)
+        # A repeat of a request whose reminder has fired meanwhile must not remind again.
+        if await self.store.message(first_message_id(session.id, event.id)) is None:
+            await self.loop.post(session.id, event)
+        return Reminder(
+            id=event.id,
+            text=event.text,
+            due=event.due,
+            every=event.every,
+            sender_name=event.sender_name,
+        )
 
     async def cancel_reminder(self, reminder_id: ReminderId) -> None:
         for session in self.loop.sessions:
