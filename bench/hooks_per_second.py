@@ -50,7 +50,7 @@ class _Daemon:
 def measure(sizes: Sizes) -> Iterator[Figure]:
     commits: list[float] = []
     with ExitStack() as stack:
-        daemons = [_start(stack.enter_context(sm_home()), known) for known in sizes.known]
+        daemons = [_start(stack.enter_context(sm_home()), known, sizes) for known in sizes.known]
         # In turns: what else the machine does in the meantime hits each of them alike.
         for _ in range(sizes.load_rounds):
             for daemon in daemons:
@@ -67,12 +67,13 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
     yield _cost(last, first, "time per hook", 1e6 / last.rate, 1e6 / first.rate)
 
 
-def _start(sm: Sm, known: int) -> _Daemon:
+def _start(sm: Sm, known: int, sizes: Sizes) -> _Daemon:
     targets = prepare(sm, known)
     sm.run("daemon", "start")
     both = [sm.health()["worker"], int(sm.tmux("display-message", "-p", "#{pid}"))]
+    quiet = min(QUIET, sizes.load_seconds)
     # It first looks after every pane its store tells of.
-    wait_until(lambda: sum(cpu_percent(both, QUIET).values()) <= 5, timeout=60)
+    wait_until(lambda: sum(cpu_percent(both, quiet).values()) <= 5, timeout=60)
     return _Daemon(known, sm, targets)
 
 

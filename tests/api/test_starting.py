@@ -81,6 +81,16 @@ def test_stopping_ends_the_daemon_and_nothing_is_left(sm: Sm) -> None:
     assert stop(sm.home) is False
 
 
+def test_a_command_with_another_runtime_folder_reaches_the_same_daemon(sm: Sm) -> None:
+    """Never two daemons on one state."""
+    ensure(sm.home)
+    (sm.folder / "other").mkdir()
+
+    told = sm.json("daemon", "start", environment={"XDG_RUNTIME_DIR": str(sm.folder / "other")})
+
+    assert told["pid"] == sm.health()["pid"]
+
+
 def test_a_pid_file_left_by_a_crash_means_nothing(sm: Sm) -> None:
     """Only the lock tells whether a daemon runs: a number may belong to anybody by now."""
     sm.home.make()

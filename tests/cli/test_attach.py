@@ -10,11 +10,12 @@ def test_attaching_shows_the_sessions_terminal(sm: Sm) -> None:
     with private_tmux() as outside:
         pane = outside.start([SM, "attach", "ada"], environment=sm.environment, cwd=sm.work)
 
-        wait_until(lambda: "Demo agent" in outside.screen(pane), seen=lambda: outside.screen(pane))
+        wait_until(lambda: "[ada]" in outside.screen(pane), seen=lambda: outside.screen(pane))
+        assert "? for shortcuts" in outside.screen(pane)
         wait_until(lambda: sm.tmux("list-clients", "-t", "=ada").count("\n") == 1)
         outside.press(pane, "C-b")
         outside.press(pane, "d")
-        wait_until(lambda: "detached" in outside.screen(pane), seen=lambda: outside.screen(pane))
+        wait_until(lambda: "(status 0," in outside.screen(pane), seen=lambda: outside.screen(pane))
 
     assert sm.state("ada") == "idle"
 
@@ -22,7 +23,7 @@ def test_attaching_shows_the_sessions_terminal(sm: Sm) -> None:
 def test_new_with_attach_shows_it_at_once(sm: Sm) -> None:
     """Start and look in one."""
     with private_tmux() as outside:
-        argv = [SM, "new", "seen", "--attach"]
+        argv = [str(SM), "new", "seen", "--attach"]
         pane = outside.start(argv, environment=sm.environment, cwd=sm.work)
 
         wait_until(lambda: "Demo agent" in outside.screen(pane), seen=lambda: outside.screen(pane))

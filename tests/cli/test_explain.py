@@ -1,5 +1,7 @@
 """sm explain"""
 
+import re
+
 from sm.api.types import Explanation, SightingView
 from tests.cli.conftest import refusal, shape
 from tests.kit.sm import Sm
@@ -10,16 +12,17 @@ def test_the_state_is_explained_by_evidence_source_and_age(sm: Sm) -> None:
     told = shape(sm, sm.run("explain", "bob")).splitlines()
 
     assert told[0] == "bob is waiting since AGE"
-    assert told[1].startswith("because hook said 'PermissionRequest")
-    assert told[1].endswith(" s ago")
+    # A while after the question the client says once more that it waits.
+    said = r"because hook said '(PermissionRequest|Notification)', \d+\.\d s ago"
+    assert re.fullmatch(said, told[1])
     table = told[told.index("SOURCE SAYS AGE") + 1 :]
     assert {row.split(" ")[0] for row in table[: table.index("")] if row[0] != "-"} >= {
         "hook", "tmux", "person",
     }  # fmt: skip
     assert "- a dialog is open: Bash: touch x" in told
     events = told[told.index("SEQ TIME EVENT WHAT") + 1 :]
-    assert events[0].split(" ")[1:3] == ["TIME", "SessionRequested"]
-    assert [e.split(" ")[2] for e in events].count("DialogOpened") >= 1
+    assert {e.split(" ")[1] for e in events} == {"TIME"}
+    assert {"PromptAccepted", "DialogOpened"} <= {e.split(" ")[2] for e in events}
 
 
 def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:

@@ -31,7 +31,11 @@ def test_json_is_everything_about_the_ended_session(sm: Sm) -> None:
     assert (ended["name"], ended["state"], ended["exit"]["intended"]) == ("tam", "ended", True)
 
 
-def test_what_is_not_there_or_already_over_is_refused(sm: Sm) -> None:
-    """One line each."""
-    assert refusal(sm, "kill", "gone") == (1, "gone has already ended.")
+def test_what_has_ended_may_be_ended_again(sm: Sm) -> None:
+    """It is so; nothing else happens."""
+    assert sm.run("kill", "gone") == "gone has ended.\n"
+
+
+def test_what_is_not_there_is_refused(sm: Sm) -> None:
+    """With what to do."""
     assert refusal(sm, "kill", "eve") == (1, "There is no session 'eve'. See: sm ls --all")

@@ -12,7 +12,7 @@ def test_each_message_is_a_line_with_state_route_and_reason(sm: Sm) -> None:
     why = "a dialog is open: a person must answer it first"
     assert lines[:3] == [
         "ID TO FROM MODE STATE ROUTE WHY / EVIDENCE TEXT",
-        "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt UUID %ask touch x",
+        "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt UUID… %ask touch x",
         f"MESSAGE bob you sequential queued - {why} are you there?",
     ]
 

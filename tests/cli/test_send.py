@@ -34,7 +34,7 @@ def test_a_dash_reads_standard_input(sm: Sm) -> None:
 
 def test_a_message_that_cannot_be_delivered_is_refused_with_the_reason(sm: Sm) -> None:
     """A dialog is open: nothing is typed into it. The message stays."""
-    done = sm.start("send", "bob", "not into the dialog", "--wait", "0.2", "--expire", "1h")
+    done = sm.start("send", "bob", "not into the dialog", "--wait", "0.2", "--important")
 
     assert done.returncode == 1
     assert re.fullmatch(r"[0-9a-f]{12}\n", done.stdout)

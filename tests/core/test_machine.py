@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sm.core import envelope
+from sm.core.delivery import MISSES_ALLOWED
 from sm.core.effects import (
     CheckPane,
     Effect,
@@ -45,6 +46,7 @@ from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects,
 ADA = SessionId("ada")
 DRAFT = "a person's words"
 TAKEN = (MessageState.ACCEPTED, MessageState.DONE)
+MODES = st.lists(st.sampled_from(Mode), max_size=3)
 MOMENT = 0.05
 """Nothing in this world happens at the same instant as something else."""
 
@@ -104,9 +106,17 @@ class Exchange(RuleBasedStateMachine):
 
     # --- what may happen -----------------------------------------------------------------
 
-    @initialize(mortal=st.sampled_from([False, False, False, True]))
-    def begin(self, mortal: bool) -> None:
+    @initialize(
+        mortal=st.sampled_from([False, False, False, True]), told=st.booleans(), sent=MODES
+    )
+    def begin(self, mortal: bool, told: bool, sent: list[Mode]) -> None:
         self.mortal = mortal
+        if told:
+            self.a_hook_arrives(0)
+        else:
+            self.the_watch_looks()
+        for mode in sent:
+            self.send(mode)
 
     @rule(mode=st.sampled_from(Mode))
     def send(self, mode: Mode) -> None:
@@ -121,12 +131,12 @@ class Exchange(RuleBasedStateMachine):
         )  # fmt: skip
 
     @precondition(lambda self: self.sent)
-    @rule(data=st.data())
-    def cancel(self, data: st.DataObject) -> None:
-        self.post(MessageCancelled(message=data.draw(st.sampled_from(list(self.sent)))))
+    @rule(back=st.integers(1, 3))
+    def cancel(self, back: int) -> None:
+        self.post(MessageCancelled(message=list(self.sent)[-min(back, len(self.sent))]))
 
     @precondition(lambda self: self.agent.hooks)
-    @rule(at=st.integers(0, 3))
+    @rule(at=st.sampled_from([0, 0, 0, 1, 2, 3]))
     def a_hook_arrives(self, at: int) -> None:
         hook = self.agent.hooks.pop(min(at, len(self.agent.hooks) - 1))
         self.told.append(hook)
@@ -138,7 +148,7 @@ class Exchange(RuleBasedStateMachine):
         self.post(self.told[-min(back, len(self.told))])
 
     @precondition(lambda self: self.pending)
-    @rule(times=st.integers(1, 3))
+    @rule(times=st.sampled_from([1, 2, 2, 3]))
     def effects_run(self, times: int) -> None:
         for _ in range(times):
             if self.pending:
@@ -147,18 +157,34 @@ class Exchange(RuleBasedStateMachine):
                 self.post(outcome)
 
     @precondition(lambda self: self.pending)
+    @rule(how=st.sampled_from(["after", "after", "before"]))
+    def tmux_falls_silent(self, how: str) -> None:
+        """One call is not answered, carried out or not."""
+        self.world.hang = how
+        self.effects_run(1)
+        self.world.hang = None
+
+    @precondition(lambda self: self.pending)
     @rule()
     def the_daemon_dies_after_an_effect(self) -> None:
         """Done, but the outcome was never committed: it is asked for again."""
         self.carry_out()
         self.post(DaemonStarted(version="1"))
 
-    @rule(seconds=st.sampled_from([0.3, 2.1, 2.1, 16.0]))
+    @rule(seconds=st.sampled_from([0.6, 2.1, 16.0]))
     def time_passes(self, seconds: float) -> None:
         self.time += seconds
         for timer in self.session.timers:
             if timer.due <= self.time:
                 self.post(TimerFired(key=timer.key))
+
+    @precondition(lambda self: self.session.attempt is not None)
+    @rule()
+    def hooks_are_late_for_long(self) -> None:
+        """Everything goes on, only the agent is not heard."""
+        for _ in range(MISSES_ALLOWED + 1):
+            self.effects_run(3)
+            self.time_passes(4.1)
 
     @precondition(lambda self: self.session.alive and self.session.state in WATCHED)
     @rule()
@@ -169,44 +195,42 @@ class Exchange(RuleBasedStateMachine):
             screen = Screen(sign=self.agent.sign, draft=self.agent.box, has_box=True)
             self.post(ScreenSeen(screen=screen))
 
-    @rule(how=st.sampled_from(["before", "after"]))
-    def tmux_falls_silent_once(self, how: str) -> None:
-        self.world.hang = how
-
-    # --- the agent -----------------------------------------------------------------------
+    # --- the agent and the person --------------------------------------------------------
 
     def is_(self, sign: Sign) -> bool:
         return self.agent.sign is sign and not self.agent.dead
 
     @precondition(lambda self: self.is_(Sign.BUSY))
-    @rule(how=st.sampled_from(["stop", "stop", "fail", "silently", "tool"]))
+    @rule(how=st.sampled_from(["tool", "tool", "stop", "stop", "fail", "silently", "ask"]))
     def the_agent_goes_on(self, how: str) -> None:
         self.time += MOMENT
         match how:
+            case "tool":
+                self.agent.use_tool()
             case "stop":
                 self.agent.finish()
             case "fail":
                 self.agent.fail()
-            case "silently":
-                self.agent.sign = Sign.PROMPT
+            case "ask":
+                self.agent.ask()
             case _:
-                self.agent.use_tool()
+                self.agent.sign = Sign.PROMPT
 
-    @precondition(lambda self: not self.is_(Sign.DIALOG))
+    @precondition(lambda self: self.is_(Sign.PROMPT))
+    @rule(how=st.sampled_from(["ask", "swallow", "swallow", "swallow often", "die"]))
+    def the_agent_is_awkward(self, how: str) -> None:
+        match how:
+            case "ask":
+                self.agent.ask()
+            case "die" if self.mortal:
+                self.agent.die()
+            case _:
+                self.agent.swallows = 4 if how == "swallow often" else 1
+
+    @precondition(lambda self: self.is_(Sign.BUSY) and self.mortal)
     @rule()
-    def a_dialog_opens(self) -> None:
-        self.agent.ask()
-
-    @rule(times=st.integers(1, 4))
-    def enters_will_be_swallowed(self, times: int) -> None:
-        self.agent.swallows = times
-
-    @precondition(lambda self: self.mortal and len(self.sent) > 1)
-    @rule()
-    def the_agent_dies(self) -> None:
+    def the_agent_dies_at_work(self) -> None:
         self.agent.die()
-
-    # --- the person ----------------------------------------------------------------------
 
     @precondition(lambda self: self.is_(Sign.DIALOG))
     @rule()
@@ -301,6 +325,6 @@ class Exchange(RuleBasedStateMachine):
 
 _PROVING = os.environ.get("HYPOTHESIS_PROFILE") == "prove"
 Exchange.TestCase.settings = settings(
-    max_examples=5000 if _PROVING else 150, stateful_step_count=80 if _PROVING else 50
+    max_examples=5000 if _PROVING else 400, stateful_step_count=80 if _PROVING else 50
 )
 TestExchange = Exchange.TestCase

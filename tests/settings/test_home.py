@@ -112,6 +112,19 @@ def test_a_home_reached_through_a_link_is_the_same_home(tmp_path: Path) -> None:
     assert _home(tmp_path / "link").tag == _home(tmp_path / "real").tag
 
 
+def test_a_daemon_started_with_another_runtime_folder_is_found(tmp_path: Path) -> None:
+    """A job without a login has other XDG variables, and yet the same daemon."""
+    home = _home(tmp_path / "home", tmp_path / "run")
+    home.make()
+    assert home.live_socket == home.socket
+
+    home.pid.write_text("123 0.1.0 /else where/x.sock\n")
+    assert home.live_socket == Path("/else where/x.sock")
+
+    home.pid.write_text("123 0.1.0\n")
+    assert home.live_socket == home.socket
+
+
 def test_the_default_home_has_the_plain_tmux_name(tmp_path: Path) -> None:
     """`tmux -L sm attach` works by hand."""
     assert Home.from_environment().tmux_socket("sm") == "sm"

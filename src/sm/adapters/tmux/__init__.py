@@ -1,1 +1,1 @@
-""""""
+"""tmux: agents' panes, reached over one lasting control-mode conversation."""

@@ -1,0 +1,68 @@
+"""sm config"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kit.sm import Sm, sm_home
+
+DEFAULTS = """\
+[tmux]
+socket = "sm"
+history_limit = 50000
+[store]
+url = "sqlite"
+[archive]
+retention = "90d"
+[daemon]
+log_level = "info"
+log_size = "5MB"
+"""
+
+
+@pytest.fixture
+def own() -> Iterator[Sm]:
+    """A home whose configuration may be broken; no daemon is ever started in it."""
+    with sm_home() as made:
+        made.base.mkdir()
+        yield made
+        assert not made.home.state.exists()
+
+
+def test_the_settings_in_force_are_shown(own: Sm) -> None:
+    """As a config.toml that says the same."""
+    assert own.run("config") == own.run("config", "show") == DEFAULTS
+    own.home.config.write_text(DEFAULTS)
+    assert own.run("config") == DEFAULTS
+
+
+def test_json_has_the_same_tables(own: Sm) -> None:
+    """With what the file changes."""
+    own.home.config.write_text("[tmux]\nhistory_limit = 1000\n")
+
+    shown = own.json("config")
+
+    assert list(shown) == ["tmux", "store", "archive", "daemon"]
+    assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
+
+
+def test_the_path_is_told_whether_or_not_there_is_a_file(own: Sm) -> None:
+    """To open it in an editor."""
+    assert own.run("config", "path") == f"{own.home.config}\n"
+
+
+def test_a_check_tells_whether_the_file_can_be_used(own: Sm) -> None:
+    """Exit 0, or 1 with file and key."""
+    missing = own.run("config", "check")
+    own.home.config.write_text(DEFAULTS)
+    fine = own.run("config", "check")
+    own.home.config.write_text("[tmux]\nsoket = 1\n")
+    broken = own.start("config", "check")
+
+    assert missing == f"{own.home.config} is not there; the defaults hold.\n"
+    assert fine == f"{own.home.config} is fine.\n"
+    assert (broken.returncode, broken.stdout) == (1, "")
+    assert broken.stderr == (
+        f"sm: {own.home.config}: unknown key tmux.soket. "
+        "See the configuration reference for what exists.\n"
+    )

@@ -1,0 +1,129 @@
+"""What holds for every command: help, wrong usage, exit codes, how much is loaded."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from sm.cli.main import COMMANDS
+from tests.cli.conftest import refusal
+from tests.kit.sm import SM, Sm, sm_home
+from tests.kit.tmux import wait_until
+
+FLAGS = {
+    "new": "--agent --cwd --parent --attach --prompt --json",
+    "ls": "--all --json",
+    "show": "--json",
+    "explain": "--json",
+    "attach": "",
+    "kill": "--json",
+    "rename": "--json",
+    "wait": "--for --timeout --json",
+    "tail": "-f --json",
+    "log": "--raw --text --lines --json",
+    "send": "--sequential --important --urgent --wait --no-notify --json",
+    "messages": "--state --json",
+    "cancel": "--json",
+    "remind": "--in --every --cancel --json",
+    "doctor": "--fix --json",
+    "demo": "--json",
+    "daemon": "--json",
+    "config": "--json",
+    "completion": "",
+    "version": "--json",
+}
+"""What the documentation promises."""
+
+
+def test_the_overview_lists_every_command(sm: Sm) -> None:
+    """Asked for: exit 0. Nothing asked: the same words, exit 2."""
+    overview = sm.run("--help")
+    nothing = sm.start()
+
+    listed = re.findall(r"^  (\w+) +\S", overview, flags=re.MULTILINE)
+    assert listed == list(COMMANDS)
+    assert overview == sm.run("help") == sm.run("-h")
+    assert (nothing.returncode, nothing.stdout) == (2, overview)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_its_flags(sm: Sm, command: str) -> None:
+    """`--help` says what it does, shows one use, and names every documented flag."""
+    shown = sm.run(command, "--help")
+
+    assert shown.startswith(f"usage: sm {command}")
+    assert f"\nexample:\n  {'eval' if command == 'completion' else 'sm ' + command}" in shown
+    flags = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", shown))
+    assert set(FLAGS[command].split()) <= flags
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(sm: Sm) -> None:
+    """Exit 2."""
+    assert refusal(sm, "shwo") == (
+        2, "there is no command 'shwo'. Did you mean 'show'? See: sm --help",
+    )  # fmt: skip
+    assert refusal(sm, "xyzzy") == (2, "there is no command 'xyzzy'. See: sm --help")
+
+
+def test_wrong_usage_is_exit_2(sm: Sm) -> None:
+    """A missing argument, an unknown flag."""
+    for arguments in (("show",), ("ls", "--loud"), ("send", "ada"), ("wait", "ada", "--for", "x")):
+        done = sm.start(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"usage: sm {arguments[0]}")
+
+
+def test_a_daemon_that_cannot_be_started_is_exit_2() -> None:
+    """With the reason."""
+    with sm_home() as broken:
+        broken.base.write_text("in the way")
+        assert refusal(broken, "ls") == (
+            2, f"{broken.base} is not a folder. Move it away or set SM_HOME.",
+        )  # fmt: skip
+
+
+def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
+    """`sm log ada | head -1` ends quietly."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    for arguments in (["version"], ["ls"], ["log", "ada"]):
+        done = subprocess.run(
+            [SM, *arguments], stdout=writing, stderr=subprocess.PIPE, env=sm.environment
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+    os.close(writing)
+
+
+def test_a_command_loads_only_what_it_needs(sm: Sm) -> None:
+    """`sm send` is run by agents, many times a day: it starts in a moment."""
+    slow = ["asyncio", "rich", "msgspec", "subprocess", "sqlalchemy", "starlette", "tomllib"]
+    code = (
+        "import sys; from sm.cli.main import main; main(['ls']);"
+        f"print(*[m for m in {slow} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], env=sm.environment, capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr.split()) == (0, [])
+
+
+def test_inside_a_session_nothing_needs_to_be_told(sm: Sm) -> None:
+    """An agent's own environment leads its commands to the right home."""
+    told = sm.folder / "inside"
+    sm.run("new", "inner", "--agent", f"sh -c '{SM} ls > {told}.new; mv {told}.new {told}; cat'")
+    wait_until(told.exists)
+    sm.run("kill", "inner")
+
+    assert " ada " in told.read_text()
+    assert " inner " in told.read_text()
+
+
+def test_words_behind_two_dashes_belong_to_new_alone(sm: Sm) -> None:
+    """For other commands they protect a text that begins with a dash."""
+    message = sm.run("send", "bob", "--", "--not an option").strip()
+    sm.run("cancel", message)
+
+    assert {m["id"]: m["text"] for m in sm.messages("bob")}[message] == "--not an option"

@@ -1,0 +1,71 @@
+"""What commands share: colours, tables, times."""
+
+import argparse
+import os
+import pty
+import subprocess
+import time
+from collections.abc import Mapping
+
+import pytest
+
+from sm.cli import output
+from tests.kit.sm import SM, Sm
+
+
+def _on_a_terminal(sm: Sm, environment: Mapping[str, str]) -> str:
+    ours, theirs = pty.openpty()
+    subprocess.run([SM, "ls"], stdout=theirs, env={**sm.environment, **environment}, check=True)
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    return shown
+
+
+def test_states_are_coloured_on_a_terminal_only(sm: Sm) -> None:
+    """Never into a pipe; never with NO_COLOR."""
+    assert "\x1b[32midle\x1b[0m" in _on_a_terminal(sm, {})
+    assert "\x1b" not in _on_a_terminal(sm, {"NO_COLOR": "1"})
+    assert "\x1b" not in sm.run("ls")
+
+
+def test_no_color_is_honoured_even_when_it_is_empty(sm: Sm) -> None:
+    """Being set is what counts for some, being non-empty for others: we take the quieter way."""
+    assert "\x1b" not in _on_a_terminal(sm, {"NO_COLOR": ""})
+
+
+def test_columns_are_as_wide_as_their_widest_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    """Wide characters take two columns; the last cell leaves no blanks behind."""
+    output.table(["A", "BB", "C"], [["漢字", "b", "c"], ["a", "\x1b[32mbbb\x1b[0m", ""]])
+
+    assert capsys.readouterr().out == ("A     BB   C\n漢字  b    c\na     \x1b[32mbbb\x1b[0m\n")
+
+
+@pytest.mark.parametrize(
+    ("ago", "word"),
+    [(0, "0s"), (-5, "0s"), (89, "89s"), (91, "2m"), (5399, "90m"), (7200, "2h"), (864_000, "10d")],
+)
+def test_ages_are_one_short_word(ago: float, word: str) -> None:
+    """A clock that runs ahead is no negative age."""
+    assert output.age(time.time() - ago) == word
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("90", 90), ("30s", 30), ("1.5m", 90), ("2d", 172_800)]
+)
+def test_times_are_read_as_people_write_them(text: str, value: float) -> None:
+    """A plain number is seconds."""
+    assert output.seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "-5", "5y", "nan", "inf", "1e9d", "m"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    """Not in the past, not for ever."""
+    with pytest.raises(argparse.ArgumentTypeError, match="is no time; write 30s, 10m, 1h or 2d"):
+        output.seconds(text)
+
+
+def test_long_texts_are_cut_to_one_line() -> None:
+    """With a sign that there is more."""
+    assert output.brief("a\n b\tc") == "a b c"
+    assert output.brief("x" * 80, 10) == "x" * 9 + "…"
