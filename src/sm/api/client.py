@@ -11,21 +11,12 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 from sm.api import starting
+from sm.api.errors import RefusedError, UnreachableError
 from sm.settings.home import Home
 
+__all__ = ["Client", "RefusedError", "UnreachableError", "segment"]
+
 RETRY_FOR = 20.0
-
-
-class RefusedError(Exception):
-    """The daemon understood and will not; its words say why and what to do."""
-
-    def __init__(self, words: str, status: int) -> None:
-        super().__init__(words)
-        self.status = status
-
-
-class UnreachableError(Exception):
-    """The daemon cannot be reached or started; the words say what to do."""
 
 
 class Client:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sm.api.errors import StartError
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
@@ -21,10 +22,6 @@ ERRORS_KEPT = 100_000
 STOPPED_WITHIN = 15.0
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "SM_HOME", "TMUX_TMPDIR")
 _KEPT_PREFIXES = ("LC_", "XDG_")
-
-
-class StartError(Exception):
-    """The daemon did not come up; the words say why and what to do."""
 
 
 def ensure(home: Home) -> None:

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
 
     home = Home.from_environment()
     if args.action == "path":
-        print(home.config)
+        print_json({"path": str(home.config)}) if args.json else print(home.config)
         return 0
     try:
         settings = load(home.config)
@@ -29,6 +29,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"sm: {error}\n")
         return 1
     if args.action == "check":
+        if args.json:
+            print_json({"path": str(home.config), "exists": home.config.exists(), "fine": True})
+            return 0
         there = "is fine" if home.config.exists() else "is not there; the defaults hold"
         print(f"{home.config} {there}.")
         return 0

@@ -24,7 +24,10 @@ def run(args: argparse.Namespace) -> int:
     home = Home.from_environment()
     if args.action == "stop":
         stopped = starting.stop(home)
-        print("The daemon has stopped. Agents go on." if stopped else "No daemon was running.")
+        if args.json:
+            print_json({"stopped": stopped})
+        else:
+            print("The daemon has stopped. Agents go on." if stopped else "No daemon was running.")
         return 0
     if args.action == "logs":
         return _logs(home)

@@ -21,7 +21,8 @@ from types import FrameType
 from typing import cast
 
 from sm.api import starting
-from sm.api.client import Client, RefusedError, UnreachableError
+from sm.api.client import Client
+from sm.api.errors import RefusedError, StartError, UnreachableError
 from sm.api.types import Health, MessageView, SessionDetail
 from sm.cli.output import print_json
 from sm.cli.stage import Stage
@@ -30,6 +31,7 @@ from sm.settings.home import Home
 EXAMPLE = "sm demo"
 BURST = 8
 AGENTS = ("ada", "bob")
+LOOK_AT_IT = 2.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +85,7 @@ def _clean_up(home: Home, folder: Path) -> None:
     with contextlib.suppress(UnreachableError):
         socket = cast("Health", Client(home, start=False).get("/health"))["tmux"]
     # The daemon first: it would start its tmux server again.
-    with contextlib.suppress(starting.StartError):
+    with contextlib.suppress(StartError):
         starting.stop(home)
     if socket is not None:
         subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
@@ -159,6 +161,7 @@ class Story:
         waiting = self._send("bob", "Are you there?")
         self._until(lambda: self._message(waiting)["waiting"] is not None)
         self._stage.line(f"it waits: {self._message(waiting)['waiting']}")
+        self._linger(LOOK_AT_IT)
         if (self._home.base / "approved-by-a-person").exists():
             raise RefusedError("A dialog was approved by a message. This must never happen.", 409)
         where = self._show("bob")["tmux"]
@@ -208,6 +211,13 @@ class Story:
             self._stage.tick(self._screens())
             time.sleep(0.1)
         self._stage.tick(self._screens())
+
+    def _linger(self, seconds: float) -> None:
+        """Give a person the time to look; nothing waits for it."""
+        until = time.monotonic() + (seconds if self._stage.is_live else 0)
+        while time.monotonic() < until:
+            self._stage.tick(self._screens())
+            time.sleep(0.1)
 
     def _screens(self) -> dict[str, list[str]]:
         screens = {}

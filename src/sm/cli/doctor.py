@@ -12,6 +12,7 @@ from typing import NamedTuple, cast
 
 from sm.api import starting
 from sm.api.client import Client
+from sm.api.errors import StartError
 from sm.api.types import Health
 from sm.cli.output import is_colourful, print_json
 from sm.settings.home import Home, HomeError
@@ -57,7 +58,7 @@ def _fixed(finding: Finding) -> Finding:
         return finding
     try:
         finding.fix()
-    except (OSError, starting.StartError) as error:
+    except (OSError, StartError) as error:
         return finding._replace(says=f"{finding.says}; could not be mended: {error}")
     return finding._replace(verdict="ok", says=f"mended: {finding.says}", remedy="")
 
@@ -177,7 +178,7 @@ def _daemon(home: Home) -> Iterator[Finding]:
     health = cast("Health", Client(home, start=False).get("/health"))
     version = health["version"]
     yield Finding("daemon", "ok", f"{version}, process {health['worker']}, "
-                  f"{health['restarts']} restarts, {health['sessions']} agents")  # fmt: skip
+                  f"{health['restarts']} restarts, {health['sessions']} sessions")  # fmt: skip
     if version != VERSION:
         yield Finding("version", "note", f"this command is {VERSION}, the daemon {version}")
     yield from _parts(home, health)

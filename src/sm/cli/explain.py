@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(why)
         return 0
-    print(f"{why['name']} is {coloured(why['state'])} since {age(why['state_since'])}")
+    print(f"{why['name']} is {coloured(why['state'])} for {age(why['state_since'])}")
     print(f"because {_said(why['because'])}\n")
     table(
         ["SOURCE", "SAYS", "AGE"],
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     for fact in why["facts"]:
         print(f"- {fact}")
     for wait in why["waits"]:
-        print(f"- waits: {wait}")
+        print(f"- {wait}")
     print()
     table(
         ["SEQ", "TIME", "EVENT", "WHAT"],

@@ -16,10 +16,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for reference in args.session:
-        ended = cast("SessionDetail", client().call("DELETE", f"/sessions/{segment(reference)}"))
-        if args.json:
-            print_json(ended)
-        else:
-            print(f"{ended['name']} has ended.")
+    daemon = client()
+    # All are looked up before the first is ended: a typing error ends none.
+    meant = [
+        cast("SessionDetail", daemon.get(f"/sessions/{segment(name)}")) for name in args.session
+    ]
+    ended = [
+        cast("SessionDetail", daemon.call("DELETE", f"/sessions/{session['id']}"))
+        for session in meant
+    ]
+    if args.json:
+        print_json(ended)
+    for session in [] if args.json else ended:
+        print(f"{session['name']} has ended.")
     return 0

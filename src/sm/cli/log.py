@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", help="id, unique id prefix, or name")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="as lines of text (the default)")
-    form.add_argument("--raw", action="store_true", help="the bytes as they came, unredacted")
+    form.add_argument("--raw", action="store_true", help="the bytes as they came")
     parser.add_argument("--lines", type=int, default=0, metavar="N", help="only the last N")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         names = {s["id"]: s["name"] for s in found}
         table(
-            ["ID", "NAME", "AGENT", "STATE", "SINCE", "QUEUED", "PARENT", "DIRECTORY"],
+            ["ID", "NAME", "AGENT", "STATE", "FOR", "QUEUED", "PARENT", "DIRECTORY"],
             [
                 [
                     s["id"],

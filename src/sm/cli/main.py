@@ -56,9 +56,8 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     parsed = made.parse_args(own)
     parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
-    from sm.api.client import RefusedError, UnreachableError
-    from sm.api.starting import StartError
-    from sm.settings.home import HomeError
+    from sm.api.errors import RefusedError, UnreachableError
+    from sm.settings.errors import HomeError
 
     try:
         status = int(command.run(parsed) or 0)
@@ -67,7 +66,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     except RefusedError as error:
         sys.stderr.write(f"sm: {error}\n")
         return 1
-    except (UnreachableError, StartError, HomeError) as error:
+    except (UnreachableError, HomeError) as error:
         sys.stderr.write(f"sm: {error}\n")
         return 2
     except KeyboardInterrupt:

@@ -50,7 +50,7 @@ def _why(message: MessageView) -> str:
 def _print_trail(message: MessageView) -> None:
     print(f"{message['id']}  {message['from']} to {message['to_name']}: {brief(message['text'])}")
     for receipt in message["receipts"]:
-        step = coloured(receipt["step"])
+        step = coloured(receipt["step"]) + " " * (9 - len(receipt["step"]))
         print(f"  {dim(clock(receipt['at']))}  {step}  {receipt['evidence']}")
     if message["waiting"]:
         print(f"  waits: {message['waiting']}")

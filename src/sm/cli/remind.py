@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", nargs="?", help="of what")
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--in", dest="due_in", type=seconds, metavar="10m", help="once, after this")
-    when.add_argument("--every", type=seconds, metavar="1h", help="again and again")
+    when.add_argument("--every", type=seconds, metavar="1h", help="again and again, 1s or more")
     when.add_argument("--cancel", metavar="ID", help="cancel a reminder")
     when.add_argument("--list", action="store_true", help="all reminders")
     parser.add_argument("--json", action="store_true", help="as JSON")

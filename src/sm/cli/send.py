@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, about in (
         ("sequential", "at the turn's end, in order (the default)"),
         ("important", "ahead of sequential ones"),
-        ("urgent", "now, interrupting if no gentler route exists"),
+        ("urgent", "ahead of all, interrupting the agent once its turn has shown a tool call"),
     ):
         mode.add_argument(f"--{name}", dest="mode", action="store_const", const=name, help=about)
     parser.add_argument(

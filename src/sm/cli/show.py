@@ -4,7 +4,7 @@ import argparse
 from typing import cast
 
 from sm.api.client import segment
-from sm.api.types import SessionDetail
+from sm.api.types import SessionDetail, SessionView
 from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
@@ -21,13 +21,15 @@ def run(args: argparse.Namespace) -> int:
         print_json(s)
         return 0
     tmux, exit_ = s["tmux"], s["exit"]
+    everyone = cast("list[SessionView]", client().get("/sessions", all="true"))
+    names = {other["id"]: other["name"] for other in everyone}
     rows = {
         "session": f"{s['name']} ({s['id']})",
         "agent": " ".join([s["agent"], *s["arguments"]]),
-        "state": f"{coloured(s['state'])} since {age(s['state_since'])}",
+        "state": f"{coloured(s['state'])} for {age(s['state_since'])}",
         "directory": s["cwd"],
-        "parent": s["parent"] or "-",
-        "children": ", ".join(s["children"]) or "-",
+        "parent": names.get(s["parent"] or "", s["parent"] or "-"),
+        "children": ", ".join(names.get(c, c) for c in s["children"]) or "-",
         "started": f"{age(s['created_at'])} ago on {s['host']}",
         "process": str(s["pid"] or "-"),
         "tmux": f"{tmux['session']} {tmux['pane']} on {tmux['socket']}" if tmux else "-",

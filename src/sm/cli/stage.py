@@ -28,8 +28,7 @@ class Stage:
         self._console = Console(quiet=quiet, highlight=False)
         self.is_live = self._console.is_terminal and not quiet
         self._live = Live(console=self._console, refresh_per_second=12) if self.is_live else None
-        self._lines: list[Text] = []
-        self._spinner: Spinner | None = None
+        self._lines: list[Text | Spinner] = []
         self._screens: dict[str, list[str]] = {}
 
     def __enter__(self) -> "Stage":
@@ -52,17 +51,15 @@ class Stage:
     def act(self, words: str) -> Iterator[None]:
         """One part of the story, with a spinner while it lasts."""
         began = time.monotonic()
-        self._spinner = Spinner("dots", Text(words, style="bold"))
+        at = len(self._lines)
+        self._lines.append(Spinner("dots", Text(words, style="bold")))
         if self._live is None and not self._quiet:
             sys.stdout.write(f"{words}\n")
             sys.stdout.flush()
         self._draw()
-        at = len(self._lines)
         yield
         took = f"  {time.monotonic() - began:.1f} s"
-        done = Text.assemble(("✓ ", "green"), (words, "bold"), (took, "dim"))
-        self._lines.insert(at, done)
-        self._spinner = None
+        self._lines[at] = Text.assemble(("✓ ", "green"), (words, "bold"), (took, "dim"))
         self._draw()
 
     def line(self, words: str) -> None:
@@ -80,15 +77,13 @@ class Stage:
         if self._live is None:
             return
         parts: list[RenderableType] = [*self._lines]
-        if self._spinner is not None:
-            parts.append(self._spinner)
         if self._screens:
             width = max(30, self._console.width // 2 - 2)
             parts.append(Columns([_panel(n, s, width) for n, s in self._screens.items()]))
         self._live.update(Group(*parts))
 
     def summary(self, figures: dict[str, object], *, kept: str | None) -> None:
-        table = Table(title="What reached the agents", title_justify="left")
+        table = Table(title="What reached the agents", title_justify="left", show_header=False)
         table.add_column("")
         table.add_column("", justify="right")
         for key, words in (

@@ -327,6 +327,8 @@ def why_waiting(session: Session, message: Message) -> str | None:
     first = min(ahead, key=queue_order, default=message)
     if message.state is MessageState.QUEUED and first.id != message.id and ahead:
         return f"behind message {first.id}"
+    if message.mode is Mode.URGENT and session.state is State.WORKING:
+        return "the agent works and has shown nothing yet: interrupting now could undo its prompt"
     return _STATE_REASONS.get(session.state)
 
 
@@ -334,7 +336,7 @@ _STATE_REASONS = {
     State.STARTING: "the agent is starting",
     State.WORKING: "the agent is working; it comes at the turn's end",
     State.WAITING: Obstacle.DIALOG.words,
-    State.CRASHED: "the agent died",
+    State.CRASHED: "the agent died; it can only be ended, with sm kill",
     State.ENDED: "the session has ended",
     State.UNKNOWN: "nothing is known about the agent's state",
 }

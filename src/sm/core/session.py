@@ -200,7 +200,7 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
 def _killed(session: Session, now: float) -> Result:
     session, told = turn.finish_turn(session, now, how="the session was ended")
     exit_ = session.exit or Exit(status=None, signal=None, intended=True)
-    session = replace(session, exit=replace(exit_, intended=True), ready=False, attempt=None)
+    session = replace(session, exit=exit_, ready=False, attempt=None)
     return replace(session, timers=(), reminders=()), told
 
 
@@ -271,7 +271,8 @@ def _settle(session: Session, sighting: Sighting | None, now: float) -> Session:
 
 def _judge(session: Session) -> State:
     if session.exit is not None:
-        return State.ENDED if session.exit.intended else State.CRASHED
+        is_over = session.exit.intended or session.kill_requested
+        return State.ENDED if is_over else State.CRASHED
     if session.pane is None:
         return State.STARTING
     if session.lost:

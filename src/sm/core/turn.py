@@ -100,7 +100,7 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
 
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
-    evidence = f"{event.hook.name} of prompt {event.hook.prompt or 'without id'}"
+    evidence = f"{event.hook.name} of prompt {(event.hook.prompt or 'without id')[:8]}"
     if is_late(session, event.hook) or session.exit is not None:
         session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
         return delivery.finish_one(session, event.message, now, how="its turn had already ended")

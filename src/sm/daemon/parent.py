@@ -43,10 +43,10 @@ def run(worker: Sequence[str]) -> int:
     # The worker keeps the lock too: while an orphan lives, no second daemon begins.
     os.set_inheritable(lock, True)
     os.chdir("/")
-    sockets = [listen_unix(home), *listen_tcp(home)]
+    parent = Parent(worker, home)
     write_pid(home)
     try:
-        return Parent(worker, sockets).run()
+        return parent.run()
     finally:
         home.socket.unlink(missing_ok=True)
         home.pid.unlink(missing_ok=True)
@@ -111,9 +111,11 @@ def replace_file(path: Path, text: str) -> None:
 class Parent:
     """Runs one worker at a time and passes signals on to it."""
 
-    def __init__(self, worker: Sequence[str], sockets: Sequence[socket.socket]) -> None:
+    def __init__(self, worker: Sequence[str], home: Home) -> None:
         self._worker = list(worker)
-        self._sockets = sockets
+        self._home = home
+        self._unix = listen_unix(home)
+        self._tcp = listen_tcp(home)
         self._pid: int | None = None
         self._stopping = False
         self._restarts = 0
@@ -122,7 +124,7 @@ class Parent:
     def run(self) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, self._listen_anew)
         deaths = 0
         while not self._is_stopping():
             born = time.monotonic()
@@ -141,9 +143,12 @@ class Parent:
 
     def _serve(self) -> int:
         """Run one worker to its end; its exit status."""
-        for listener in self._sockets:
+        if not self._home.socket.exists():
+            self._unix = listen_unix(self._home)
+        sockets = [self._unix, *self._tcp]
+        for listener in sockets:
             listener.set_inheritable(True)
-        fds = ",".join(str(listener.fileno()) for listener in self._sockets)
+        fds = ",".join(str(listener.fileno()) for listener in sockets)
         os.set_inheritable(self._lifeline, True)
         environment = {
             **os.environ,
@@ -155,6 +160,13 @@ class Parent:
         _, status = os.waitpid(self._pid, 0)
         self._pid = None
         return os.waitstatus_to_exitcode(status)
+
+    def _listen_anew(self, _number: int, _frame: FrameType | None) -> None:
+        """Somebody deleted the socket's file, as cleaners of /tmp do: the next worker gets a new
+        one."""
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGTERM)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping = True

@@ -18,11 +18,12 @@ import structlog
 
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
-from sm.adapters.folders import SessionFolders
+from sm.adapters.folders import SessionFolders, write_private
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
+from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
 from sm.daemon import parent
@@ -39,6 +40,7 @@ from sm.web.app import build
 from sm.web.guard import Guard
 
 PRUNE_EVERY = 6 * 3600.0
+SOCKET_LOOK_EVERY = 2.0
 
 
 def main() -> int:
@@ -93,12 +95,15 @@ class Worker:
         folders.write_scripts()
         processes = ProcessTable()
         store = await self.open_store()
+        conf = self.home.state / "tmux.conf"
+        limit = self.settings.tmux.history_limit
+        write_private(conf, private_conf(history_limit=limit).encode())
         terminal = TmuxTerminal(
             socket=self.home.tmux_socket(self.settings.tmux.socket),
             home=self.home.tag,
-            conf=self.home.state / "tmux.conf",
+            conf=conf,
             started=processes.started,
-            history_limit=self.settings.tmux.history_limit,
+            history_limit=limit,
         )
         terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
         tokens = Tokens(self.home, folders)
@@ -152,6 +157,7 @@ class Worker:
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
                 tasks.create_task(self._recheck(engine)),
+                tasks.create_task(self._mind_socket()),
             ]
             await serve(app, guarded, sockets, self.stopping)
             for chore in chores:
@@ -164,6 +170,15 @@ class Worker:
             before = time.time() - seconds(self.settings.archive.retention)
             dropped = await engine.store.prune(before)
             self.log.info("Dropped what is older than the retention", rows=dropped)
+
+    async def _mind_socket(self) -> None:
+        """Have the parent listen anew when the socket's file was deleted under us."""
+        while True:
+            await asyncio.sleep(SOCKET_LOOK_EVERY)
+            if not self.home.socket.exists():
+                self.log.warning("The socket was deleted; listening anew")
+                os.kill(os.getppid(), signal.SIGHUP)
+                return
 
     async def _recheck(self, engine: Engine) -> None:
         """Each time tmux was lost and found again, ask after every agent."""

@@ -6,12 +6,12 @@ import stat
 from pathlib import Path
 from zlib import crc32
 
+from sm.settings.errors import HomeError
+
+__all__ = ["SOCKET_PATH_LIMIT", "Home", "HomeError"]
+
 SOCKET_PATH_LIMIT = 103
 """AF_UNIX paths end at 107 bytes on Linux and at 103 on macOS."""
-
-
-class HomeError(Exception):
-    """The folders cannot be used; the message says why and what to do."""
 
 
 class Home:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from sm.api.types import Health
 from sm.engine.engine import Engine
 from sm.web import hooks, messages, openapi, sessions, system
-from sm.web.endpoint import Endpoint, problem
+from sm.web.endpoint import Endpoint, problem, routes
 
 
 def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
@@ -37,12 +37,9 @@ def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAsid
             described.append(msgspec.json.encode(openapi.describe(endpoints)))
         return Response(described[0], media_type="application/json")
 
-    routes = [
-        *(endpoint.route(engine) for endpoint in endpoints),
-        Route("/openapi.json", description, methods=["GET"]),
-    ]
+    described_at = Route("/openapi.json", description, methods=["GET"])
     routed = Starlette(
-        routes=routes,
+        routes=[*routes(endpoints, engine), described_at],
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
     intake = hooks.HookIntake(engine, set_aside, otherwise=routed)

@@ -3,7 +3,7 @@
 The same declaration decodes and encodes values, and is what ``/openapi.json`` is made of.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -43,6 +43,7 @@ class Call:
 
 
 Handler = Callable[[Call], Awaitable[Any]]
+Serve = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,8 @@ class Endpoint:
     query: tuple[Query, ...] = ()
     refusals: tuple[int, ...] = ()
 
-    def route(self, engine: Engine) -> Route:
+    def server(self, engine: Engine) -> Serve:
+        """What answers one request."""
         decoder = None if self.body is None else msgspec.json.Decoder(self.body)
 
         async def serve(request: Request) -> Response:
@@ -83,7 +85,7 @@ class Endpoint:
             except Exception as error:  # noqa: BLE001 - the request boundary
                 return refusal(error)
 
-        return Route(self.path, serve, methods=[self.method])
+        return serve
 
     def _respond(self, value: Any) -> Response:
         if isinstance(value, Response):
@@ -91,6 +93,25 @@ class Endpoint:
         if self.gives is None:
             return Response(status_code=204)
         return Response(_encode(value), status_code=self.status, media_type=self.media)
+
+
+def routes(endpoints: Iterable[Endpoint], engine: Engine) -> list[Route]:
+    """One route for each path, so that a wrong method is told which ones there are."""
+    by_path: dict[str, dict[str, Serve]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint.server(engine)
+    return [
+        Route(path, _dispatch(servers), methods=list(servers)) for path, servers in by_path.items()
+    ]
+
+
+def _dispatch(servers: dict[str, Serve]) -> Serve:
+    async def serve(request: Request) -> Response:
+        # HEAD is GET to starlette; the answer's body is dropped behind us.
+        method = "GET" if request.method == "HEAD" else request.method
+        return await servers[method](request)
+
+    return serve
 
 
 async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:

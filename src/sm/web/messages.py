@@ -12,6 +12,7 @@ from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Who
 from sm.web.views import message_view, reminder_view
 
 _SETTLED = frozenset(MessageState) - {MessageState.QUEUED, MessageState.OFFERED}
+LONGEST_WAIT = 7 * 86_400.0
 LONGEST = 10 * 365 * 86_400.0
 
 
@@ -76,7 +77,7 @@ async def show(call: Call) -> MessageView:
             held = call.engine.session(session_id).message(message_id)
             return held is None or held.state in _SETTLED or held.unproved
 
-        await call.engine.wait_until(is_settled, min(within, 3600.0))
+        await call.engine.wait_until(is_settled, min(within, LONGEST_WAIT))
         message = await call.engine.message(message_id)
     return message_view(call.engine, message)
 

@@ -22,7 +22,7 @@ from sm.engine.engine import NewSession, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole
 from sm.web.views import event_view, explanation, session_detail, session_view
 
-LONGEST_WAIT = 3600.0
+LONGEST_WAIT = 7 * 86_400.0
 _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
 
 

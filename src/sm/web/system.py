@@ -73,8 +73,16 @@ async def _events(engine: Engine, after: int) -> AsyncIterator[bytes]:
 
 def exposition(engine: Engine) -> bytes:
     """The figures in Prometheus' own form. Its library is loaded when first asked for."""
-    from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+    from prometheus_client import (
+        CollectorRegistry,
+        Counter,
+        Gauge,
+        disable_created_metrics,
+        generate_latest,
+    )
 
+    # They would tell when they were asked for, not when they began.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     sessions = Gauge("sm_sessions", "Sessions by state", ["state"], registry=registry)
     for state in State:

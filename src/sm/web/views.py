@@ -16,7 +16,7 @@ from sm.api.types import (
 from sm.core.delivery import why_waiting
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
-from sm.core.state import Reminder, Session, Sighting
+from sm.core.state import Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
@@ -121,19 +121,31 @@ def explanation(session: Session, recent: list[Recorded], now: float) -> Explana
         "state_since": session.state_since,
         "because": sighting_view(session.verdict, now),
         "evidence": [sighting_view(s, now) for s in newest],
-        "facts": _facts(session),
-        "waits": [f"{t.key} in {max(0.0, t.due - now):.1f} s" for t in session.timers],
+        "facts": _facts(session, now),
+        "waits": [_wait(t, now) for t in session.timers],
         "recent": [event_view(r) for r in recent],
     }
 
 
-def _facts(session: Session) -> list[str]:
+def _wait(timer: Timer, now: float) -> str:
+    """A stored wait, in words."""
+    kind, _, what = timer.key.partition(":")
+    words = {
+        "confirm": "looks again whether the agent took the message",
+        "retry": "tries the next message again",
+        "expire": f"message {what} expires",
+        "reminder": f"reminder {what} is due",
+    }
+    return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
+
+
+def _facts(session: Session, now: float) -> list[str]:
     """What we hold to be true, in words; the state follows from these."""
     turn, pane, attempt = session.turn, session.pane, session.attempt
     facts = [
         pane and f"pane {pane.id} in tmux session {pane.session}, process {pane.pid}",
         session.lost and "tmux did not answer when last asked",
-        turn and f"a turn runs since {turn.started_at:.3f} (prompt {turn.prompt or 'unknown'})",
+        turn and f"a turn runs for {now - turn.started_at:.1f} s (prompt {turn.prompt or '?'})",
         turn and turn.tool and f"its last tool is {turn.tool}",
         session.dialog and f"a dialog is open: {session.dialog}",
         session.ready and "the agent has shown that it can take a prompt",

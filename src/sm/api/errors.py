@@ -1,0 +1,17 @@
+"""What can go wrong between a command and the daemon. Costs nothing to import."""
+
+
+class RefusedError(Exception):
+    """The daemon understood and will not; its words say why and what to do."""
+
+    def __init__(self, words: str, status: int) -> None:
+        super().__init__(words)
+        self.status = status
+
+
+class UnreachableError(Exception):
+    """The daemon cannot be reached or started; the words say what to do."""
+
+
+class StartError(UnreachableError):
+    """The daemon did not come up; the words say why and what to do."""
