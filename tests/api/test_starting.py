@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sm.api import starting
-from sm.api.starting import StartError, ensure, is_running, running_version, start, stop
+from sm.api.errors import StartError
+from sm.api.starting import ensure, is_running, running_version, start, stop
 from sm.version import VERSION
 from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
