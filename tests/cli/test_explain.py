@@ -11,7 +11,7 @@ def test_the_state_is_explained_by_evidence_source_and_age(sm: Sm) -> None:
     """Which source said what, how long ago; then what is held to be true; then the last events."""
     told = shape(sm, sm.run("explain", "bob")).splitlines()
 
-    assert told[0] == "bob is waiting since AGE"
+    assert told[0] == "bob is waiting for AGE"
     # A while after the question the client says once more that it waits.
     said = r"because hook said '(PermissionRequest|Notification)', \d+\.\d s ago"
     assert re.fullmatch(said, told[1])

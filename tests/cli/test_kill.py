@@ -22,11 +22,11 @@ def test_the_agent_ends_and_the_log_stays(sm: Sm) -> None:
     assert "tom" not in sm.tmux("list-sessions")
 
 
-def test_json_is_everything_about_the_ended_session(sm: Sm) -> None:
-    """Its state says so."""
+def test_json_is_a_list_of_the_ended_sessions(sm: Sm) -> None:
+    """Everything about each; its state says so."""
     sm.run("new", "tam", "--agent", "cat")
 
-    ended = sm.json("kill", "tam")
+    [ended] = sm.json("kill", "tam")
 
     assert (ended["name"], ended["state"], ended["exit"]["intended"]) == ("tam", "ended", True)
 
@@ -37,5 +37,7 @@ def test_what_has_ended_may_be_ended_again(sm: Sm) -> None:
 
 
 def test_what_is_not_there_is_refused(sm: Sm) -> None:
-    """With what to do."""
+    """A typing error ends none of the others either."""
+    assert refusal(sm, "kill", "ada", "eve")[0] == 1
+    assert sm.state("ada") == "idle"
     assert refusal(sm, "kill", "eve") == (1, "There is no session 'eve'. See: sm ls --all")

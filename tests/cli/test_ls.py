@@ -10,7 +10,7 @@ def test_the_list_shows_what_runs_in_which_state(sm: Sm) -> None:
     lines = shape(sm, sm.run("ls")).splitlines()
 
     assert lines[:3] == [
-        "ID NAME AGENT STATE SINCE QUEUED PARENT DIRECTORY",
+        "ID NAME AGENT STATE FOR QUEUED PARENT DIRECTORY",
         "ID ada demo idle AGE - - HERE/work",
         "ID bob demo waiting AGE 1 ada HERE/work",
     ]

@@ -12,7 +12,7 @@ def test_each_message_is_a_line_with_state_route_and_reason(sm: Sm) -> None:
     why = "a dialog is open: a person must answer it first"
     assert lines[:3] == [
         "ID TO FROM MODE STATE ROUTE WHY / EVIDENCE TEXT",
-        "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt UUID… %ask touch x",
+        "MESSAGE bob you sequential accepted paste UserPromptSubmit of prompt ID %ask touch x",
         f"MESSAGE bob you sequential queued - {why} are you there?",
     ]
 
@@ -24,7 +24,7 @@ def test_receipts_show_every_step(sm: Sm) -> None:
         " TIME queued stored by sm\n"
         " TIME offered paste MESSAGE.1\n"
         " TIME entered Enter 1\n"
-        " TIME accepted UserPromptSubmit of prompt UUID\n"
+        " TIME accepted UserPromptSubmit of prompt ID\n"
         " TIME done Stop\n"
     )
     assert " waits: a dialog is open: a person must answer it first\n" in shape(

@@ -18,11 +18,11 @@ def test_everything_about_a_session_is_shown(sm: Sm) -> None:
     ]  # fmt: skip
     assert told["session"] == "bob (ID)"
     assert told["agent"] == "demo --delay 0"
-    assert told["state"] == "waiting since AGE"
+    assert told["state"] == "waiting for AGE"
     assert told["directory"] == "HERE/work"
     assert told["context"] == "1 (UUID)"
     assert told["queued"] == "1"
-    assert told["parent"] == "ID"
+    assert told["parent"] == "ada"
 
 
 def test_an_ended_session_tells_how_it_ended(sm: Sm) -> None:

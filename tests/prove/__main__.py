@@ -44,7 +44,7 @@ def whole_crowd(sm: Sm) -> tuple[Verdict, str]:
 PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "texts": all_texts,
     "kill -9 at every commit point": commit_points,
-    "kill -9 at 500 random moments": faults(chaos.kill_worker, 500, 2.0),
+    "kill -9 at 500 random moments": faults(chaos.kill_worker, 500, 1.5),
     "tmux control connection cut": faults(chaos.cut_control, 25, 1.5),
     "SIGSTOP for 5 s": faults(chaos.stop_worker, 25, 1.0),
     "crowd": whole_crowd,

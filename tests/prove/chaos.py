@@ -32,6 +32,9 @@ def under_faults(sm: Sm, fault: Callable[[Sm], None], *, times: int, pause: floa
     chance = random.Random(times)
     try:
         for _ in range(times):
+            # Half of them hit a daemon at work, half one that may still be starting.
+            if chance.random() < 0.5:
+                wait_until(lambda: answers(sm.home), 60)
             time.sleep(chance.uniform(0.02, pause))
             fault(sm)
     finally:
