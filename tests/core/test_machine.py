@@ -217,19 +217,18 @@ class Exchange(RuleBasedStateMachine):
                 self.agent.sign = Sign.PROMPT
 
     @precondition(lambda self: self.is_(Sign.PROMPT))
-    @rule(how=st.sampled_from(["ask", "swallow", "swallow", "swallow often", "die"]))
-    def the_agent_is_awkward(self, how: str) -> None:
-        match how:
-            case "ask":
-                self.agent.ask()
-            case "die" if self.mortal:
-                self.agent.die()
-            case _:
-                self.agent.swallows = 4 if how == "swallow often" else 1
-
-    @precondition(lambda self: self.is_(Sign.BUSY) and self.mortal)
     @rule()
-    def the_agent_dies_at_work(self) -> None:
+    def a_dialog_opens(self) -> None:
+        self.agent.ask()
+
+    @precondition(lambda self: self.is_(Sign.PROMPT))
+    @rule(times=st.sampled_from([1, 1, 4]))
+    def enters_will_be_swallowed(self, times: int) -> None:
+        self.agent.swallows = times
+
+    @precondition(lambda self: self.mortal and self.agent.turns)
+    @rule()
+    def the_agent_dies(self) -> None:
         self.agent.die()
 
     @precondition(lambda self: self.is_(Sign.DIALOG))

@@ -46,7 +46,10 @@ def test_the_configured_tmux_socket_and_history_are_used(fresh: Sm) -> None:
         assert fresh.health()["tmux"].endswith(f"/other-{fresh.home.tag}")
         assert shown.strip() == "1234"
     finally:
-        subprocess.run(["tmux", "-S", fresh.health()["tmux"], "kill-server"], check=True)
+        # The daemon first: it would start its tmux server again.
+        socket = fresh.health()["tmux"]
+        fresh.run("daemon", "stop")
+        subprocess.run(["tmux", "-S", socket, "kill-server"], check=True)
 
 
 def test_no_message_text_is_in_any_log(fresh: Sm) -> None:

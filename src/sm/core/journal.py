@@ -30,6 +30,9 @@ class Entry:
     asked: tuple[PendingEffect, ...]
     finished: int | None
     """The effect whose outcome this event is."""
+    changed: bool = True
+    """Whether the session's own row must be written. False when only the age of its evidence moved
+    on, as with most tool calls: the event tells that, and a restart begins with older evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,6 +190,10 @@ class Session:
             return self if len(others) == len(self.timers) else replace(self, timers=others)
         return replace(self, timers=(*others, Timer(key=key, due=due)))
 
+    def differs(self, before: "Session") -> bool:
+        """Whether more than the age of the evidence is new since then."""
+        return replace(self, sightings=before.sightings, verdict=before.verdict) != before
+
     def seen(self, sighting: Sighting) -> "Session":
         """The session with one more piece of evidence; the newest of each source is kept."""
         kept = tuple(s for s in self.sightings if s.source != sighting.source)

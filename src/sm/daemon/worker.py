@@ -40,6 +40,8 @@ from sm.web.app import build
 from sm.web.guard import Guard
 
 PRUNE_EVERY = 6 * 3600.0
+GARBAGE = 10_000
+"""Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
 SOCKET_LOOK_EVERY = 2.0
 
 
@@ -73,6 +75,7 @@ class Worker:
         async with self.parts() as (engine, intake, terminal):
             # What is loaded now stays: collections need not look through it again.
             gc.freeze()
+            gc.set_threshold(GARBAGE, 20, 50)
             self.log.info("Serving", version=VERSION, pid=os.getpid(), restarts=_restarts())
             await self._serve(engine, intake, terminal)
         self.log.info("Stopped", pid=os.getpid())

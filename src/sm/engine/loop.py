@@ -136,6 +136,7 @@ class Loop:
             messages=_changed(before, after),
             asked=asked,
             finished=finished,
+            changed=before is None or after.differs(before),
         )
         if hook is not None:
             self._remember(hook)

@@ -11,7 +11,7 @@ from typing import Protocol
 from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, TerminalLost
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
-from sm.core.state import Session, State, Step
+from sm.core.state import Session, Source, State, Step
 from sm.core.terminal import Screen, Sign
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
@@ -19,6 +19,7 @@ from sm.engine.ports import Dialects, Terminal
 
 EVERY = 0.75
 HURRIED = 0.1
+FRESH = 1.0
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
 
 
@@ -103,13 +104,17 @@ class Watch:
         while True:
             self.follow()
             watched = [s for s in self._loop.sessions if _needs_eyes(s)]
+            now = self._loop.clock.now()
             for session in watched:
-                await self._look(session)
+                if _is_interrupting(session) or not _reported_lately(session, now):
+                    await self._look(session)
             hurried = any(_is_interrupting(s) for s in watched)
             if watched:
                 await asyncio.sleep(HURRIED if hurried else EVERY)
             else:
                 await self._loop.next_commit()
+                # Not at every one of a thousand commits a second.
+                await asyncio.sleep(HURRIED)
 
     async def _look(self, session: Session) -> None:
         if session.pane is None:
@@ -132,6 +137,11 @@ class Watch:
 
 def _needs_eyes(session: Session) -> bool:
     return session.alive and session.proves and session.state in WATCHED
+
+
+def _reported_lately(session: Session, now: float) -> bool:
+    """Whether the agent's own word is fresh: it knows better than its screen."""
+    return any(s.source is Source.HOOK and now - s.at < FRESH for s in session.sightings)
 
 
 def _is_interrupting(session: Session) -> bool:

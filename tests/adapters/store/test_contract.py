@@ -175,11 +175,10 @@ async def test_a_batch_is_kept_whole_or_not_at_all(store: Store) -> None:
 @pytest.mark.parametrize(
     "refused",
     [
-        [entry(ADA, asked=(asked(1),)), entry(ADA, asked=(asked(1),))],
         [entry(ADA, messages=(message(1, to="nobody"),))],
         [entry(ADA, asked=(asked(1, by="nobody"),))],
     ],
-    ids=["effect twice in a batch", "message to nobody", "effect of nobody"],
+    ids=["message to nobody", "effect of nobody"],
 )
 async def test_what_cannot_be_true_is_refused(store: Store, refused: list[Entry]) -> None:
     with pytest.raises(StoreWriteError, match=r"Nothing of this was kept\."):

@@ -28,11 +28,12 @@ class Batch:
 
 def batch_of(entries: Sequence[Entry]) -> Batch:
     last = {entry.session.id: entry for entry in entries}
+    changed = {entry.session.id for entry in entries if entry.changed}
     messages = {message.id: message for entry in entries for message in entry.messages}
     asked = {pending.id: pending for entry in entries for pending in entry.asked}
     finished = {entry.finished for entry in entries if entry.finished is not None}
     return Batch(
-        sessions=[_session_row(entry) for entry in last.values()],
+        sessions=[_session_row(last[session]) for session in last if session in changed],
         messages=[_message_row(message) for message in messages.values()],
         events=[_event_row(entry) for entry in entries],
         effects=[_effect_row(asked[key]) for key in asked if key not in finished],
