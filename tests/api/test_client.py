@@ -39,16 +39,21 @@ def _daemon(home: Home, treatments: Sequence[Treatment]) -> Iterator[list[bytes]
         fcntl.flock(lock, fcntl.LOCK_EX)
         listener.bind(str(home.socket))
         listener.listen()
+        # A call that never comes fails the test, it does not hang the run.
+        listener.settimeout(8)
         thread = threading.Thread(target=_serve, args=(listener, treatments, requests))
         thread.start()
         yield requests
         thread.join(10)
-    assert not thread.is_alive(), "not every treatment was asked for"
+    assert len(requests) == len(treatments)
 
 
 def _serve(listener: socket.socket, treatments: Sequence[Treatment], requests: list[bytes]) -> None:
     for treat in treatments:
-        connection, _ = listener.accept()
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            return
         with connection:
             requests.append(_request(connection))
             treat(connection)

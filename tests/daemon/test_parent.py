@@ -159,14 +159,16 @@ def test_a_damaged_store_is_told_and_left_alone(fresh: Sm) -> None:
     assert fresh.home.store.read_bytes() == b"this is no database" * 500
 
 
-def test_hanging_up_does_not_end_the_daemon(shared: Sm) -> None:
-    """The terminal it was started from may be closed."""
-    before = shared.health()
+def test_a_deleted_socket_comes_back(own: Sm) -> None:
+    """Cleaners of /tmp delete it; the same daemon listens anew, without being asked."""
+    own.run("daemon", "start")
+    before = own.health()
 
-    os.kill(before["pid"], signal.SIGHUP)
+    own.home.socket.unlink()
 
-    assert shared.health()["worker"] == before["worker"]
-    assert _is_alive(before["pid"])
+    wait_until(lambda: own.home.socket.exists() and starting.answers(own.home), 20)
+    assert own.health()["pid"] == before["pid"]
+    assert stat.S_IMODE(own.home.socket.stat().st_mode) == 0o600
 
 
 def test_the_socket_is_closed_to_others_and_an_old_one_is_replaced(tmp_path: Path) -> None:

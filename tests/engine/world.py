@@ -4,6 +4,7 @@ The agent is as awkward as real ones: it swallows an Enter, opens a dialog, ends
 word. What it must never see (text onto a draft, an Enter into a dialog) is kept in ``wrongs``.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,8 @@ class Agent:
     exit_status: int | None = None
     stopped: bool = False
     foreground: bool = True
+    stuck: asyncio.Event | None = None
+    """A look at it takes until this is set."""
     in_mode: bool = False
     leaves_mode: bool = True
     tmux_name: str = ""
@@ -248,6 +251,8 @@ class World:
     async def look(self, pane: PaneId) -> View | None:
         self._answers()
         agent = self._in(pane)
+        if agent is not None and agent.stuck is not None:
+            await agent.stuck.wait()
         return agent.view() if agent is not None else None
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:

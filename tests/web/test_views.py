@@ -43,7 +43,7 @@ def test_an_explanation_gives_source_age_and_the_newest_first(web: Web) -> None:
     assert {"hook", "tmux", "person"} <= {evidence["source"] for evidence in why["evidence"]}
     assert why["because"]["source"] == "hook"
     assert any(fact.startswith("pane %") for fact in why["facts"])
-    assert len(why["recent"]) == 12
+    assert 1 < len(why["recent"]) <= 12
 
 
 def test_an_ended_session_tells_how_it_ended(web: Web) -> None:

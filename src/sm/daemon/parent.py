@@ -163,8 +163,8 @@ class Parent:
 
     def _listen_anew(self, _number: int, _frame: FrameType | None) -> None:
         """Somebody deleted the socket's file, as cleaners of /tmp do: the next worker gets a new
-        one."""
-        if self._pid is not None:
+        one. A hang-up for any other reason means nothing to us."""
+        if self._pid is not None and not self._home.socket.exists():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGTERM)
 

@@ -65,6 +65,7 @@ class Worker:
         self.settings = settings
         self.log = structlog.get_logger()
         self.started_at = time.time()
+        self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
 
@@ -136,6 +137,7 @@ class Worker:
 
     async def _serve(self, engine: Engine, intake: Intake, terminal: TmuxTerminal) -> None:
         sockets = _inherited()
+        port = _port(sockets)
         tokens = Tokens(self.home, SessionFolders(self.home))
 
         def health() -> Health:
@@ -148,7 +150,7 @@ class Worker:
                 "sessions": sum(s.alive for s in engine.loop.sessions),
                 "tmux": terminal.socket_path,
                 "tmux_connected": terminal.connected,
-                "port": _port(sockets),
+                "port": port,
                 "spool": intake.state(),
                 "restarts": _restarts(),
             }
@@ -178,9 +180,10 @@ class Worker:
         """Have the parent listen anew when the socket's file was deleted under us."""
         while True:
             await asyncio.sleep(SOCKET_LOOK_EVERY)
-            if not self.home.socket.exists():
+            # An orphan's parent is init: it is not to be told.
+            if not self.home.socket.exists() and os.getppid() == self.parent:
                 self.log.warning("The socket was deleted; listening anew")
-                os.kill(os.getppid(), signal.SIGHUP)
+                os.kill(self.parent, signal.SIGHUP)
                 return
 
     async def _recheck(self, engine: Engine) -> None:

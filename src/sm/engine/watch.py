@@ -66,6 +66,8 @@ class Watch:
                 self._processes.watch(*process, self._died(session.id))
             elif session.exit is not None and session.id in self._followed:
                 self._processes.unwatch(*self._followed.pop(session.id))
+                if session.state is State.ENDED:
+                    self._launcher.forget(session.id)
 
     def _died(self, session_id: SessionId) -> Callable[[], None]:
         return lambda: self._deaths.put_nowait(session_id)

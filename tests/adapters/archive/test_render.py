@@ -87,12 +87,13 @@ def test_a_resize_holds_from_its_place_in_the_log(raw: Path) -> None:
 
 def test_a_resize_far_into_a_long_log_is_not_forgotten(raw: Path) -> None:
     """Further than one piece of reading away."""
-    first = b"x\r\n" * CHUNK
+    first = b"x\r\n" * CHUNK + b"y\r\n"
+    assert len(first) % CHUNK
 
     lines = _rendered(raw, first + b"b" * 20, (0, 10, 5), (len(first), 20, 5))
 
     assert lines[-1] == "b" * 20
-    assert len(lines) == CHUNK + 1
+    assert len(lines) == CHUNK + 2
 
 
 def test_wide_characters_take_two_columns(raw: Path) -> None:

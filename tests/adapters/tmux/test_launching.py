@@ -35,7 +35,7 @@ async def test_a_launched_pane_is_told_by_its_address_and_its_process(
 
     assert pane.socket == rig.tmux("display-message", "-p", "#{socket_path}")
     assert pane.session == "ada"
-    assert command_line(pane) == b"sleep\0001000\0"
+    await until_true(lambda: command_line(pane) == b"sleep\0001000\0")
     assert pane.started == ProcessTable().started(pane.pid)
     assert await terminal.find(ADA) == pane
 
@@ -89,9 +89,12 @@ async def test_the_arguments_reach_the_program_as_they_are(
 async def test_a_program_without_arguments_is_started_without_a_shell(
     rig: Rig, terminal: TmuxTerminal
 ) -> None:
-    pane = await terminal.launch(rig.launch("cat"))
+    program = rig.folder / "my $HOME; cat"
+    program.symlink_to("/bin/cat")
 
-    await until_true(lambda: command_line(pane) == b"cat\0")
+    pane = await terminal.launch(rig.launch(str(program)))
+
+    await until_true(lambda: command_line(pane) == f"{program}\0".encode())
 
 
 async def test_the_agent_starts_in_its_folder_whatever_its_name(
@@ -102,7 +105,7 @@ async def test_the_agent_starts_in_its_folder_whatever_its_name(
 
     pane = await terminal.launch(rig.launch(cwd=str(folder)))
 
-    assert working_folder(pane) == folder
+    await until_true(lambda: working_folder(pane) == folder)
 
 
 async def test_a_missing_folder_fails_the_launch_and_leaves_nothing(
@@ -204,6 +207,7 @@ async def test_a_window_shared_with_another_session_is_listed_once(
 ) -> None:
     pane = await terminal.launch(rig.launch())
     rig.tmux("new-session", "-d", "-t", "=ada", "-s", "aaa-mirror")
+    rig.tmux("new-session", "-d", "-t", "=ada", "-s", "zzz-mirror")
 
     assert [(status.id, status.tmux_session) for status in await terminal.panes()] == [
         (pane.id, "ada")

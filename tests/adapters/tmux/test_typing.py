@@ -18,6 +18,8 @@ TEXTS = {
     "emoji": "🦉👩‍👩‍👧 é",
     "cjk": "日本語 中文 한국어",
     "looks like a key": "Enter",
+    "looks like a flag": "-w",
+    "a list": "- one\n- two",
     "500 lines": "\n".join(f"line {n}" for n in range(500)),
     "100 KB": "0123456789abcde;" * 6400,
 }
@@ -143,6 +145,17 @@ async def test_a_key_and_its_mark_come_together(
     assert {"@sm_entered": view.entered, "@sm_interrupted": view.interrupted}[option] == (
         "a1b2c3d4e5f6.1"
     )
+
+
+async def test_a_key_repeated_with_its_mark_is_pressed_once(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    pane = await rig.start_raw_program(terminal)
+
+    await terminal.press(pane.id, "Enter", option="@sm_entered", mark="a.1")
+    await terminal.press(pane.id, "Enter", option="@sm_entered", mark="a.1")
+
+    assert await settled(rig, terminal, pane.id) == b"\r"
 
 
 async def test_a_mark_that_could_be_read_as_a_format_is_refused(terminal: TmuxTerminal) -> None:

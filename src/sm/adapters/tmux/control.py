@@ -56,6 +56,8 @@ class ControlClient:
         self._anchor = anchor
         self._deadline = deadline
         self._wire: Wire | None = None
+        self._trouble = ""
+        """Why the last try to connect failed; empty once one succeeded."""
         self._ready = asyncio.Event()
         self._broken = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
@@ -100,7 +102,8 @@ class ControlClient:
 
     def _give_up(self, wire: Wire | None) -> TerminalUnreachableError:
         if wire is None:
-            return TerminalUnreachableError(f"no connection to tmux within {self._deadline:g} s")
+            reason = self._trouble or f"no connection within {self._deadline:g} s"
+            return TerminalUnreachableError(f"tmux cannot be reached: {reason}")
         # What still waits in the pipe would run long after its caller was told otherwise.
         wire.close()
         return TerminalUnreachableError(
@@ -121,7 +124,8 @@ class ControlClient:
         try:
             wire = await self._connect()
         except (TerminalUnreachableError, TmuxError) as error:
-            log.warning("tmux cannot be reached", reason=str(error))
+            self._trouble = str(error)
+            log.warning("tmux cannot be reached", reason=self._trouble)
             return 0.0
         began = asyncio.get_running_loop().time()
         try:
@@ -141,6 +145,7 @@ class ControlClient:
         if self._broken.is_set():
             return
         self._wire = wire
+        self._trouble = ""
         self._ready.set()
         self.on_connected()
 

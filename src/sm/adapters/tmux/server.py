@@ -67,7 +67,6 @@ class TmuxTerminal:
         self._home = home
         self._started = started
         self._history_limit = history_limit
-        self._deadline = deadline
         self._now = now
 
     @property
@@ -217,7 +216,7 @@ class TmuxTerminal:
         buffer = f"sm-{self._home}-{mark}"
         fresh = both(typable(self._home), f"#{{!=:#{{{PASTED}}},{mark}}}")
         await self.control.run_list(
-            ("set-buffer", "-b", buffer, text),
+            ("set-buffer", "-b", buffer, "--", text),
             when(
                 fresh,
                 ("paste-buffer", "-p", "-r", "-b", buffer, "-t", pane),

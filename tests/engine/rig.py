@@ -1,0 +1,169 @@
+"""A whole engine in a small world, and a store that fails when told to."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sm.adapters.store.memory import MemoryStore
+from sm.core.events import DaemonStarted, Event, SessionRequested
+from sm.core.ids import ContextId, MessageId, SessionId
+from sm.core.journal import Entry
+from sm.core.message import Mode
+from sm.core.state import Session
+from sm.engine.engine import Engine, NewMessage, NewSession
+from sm.engine.ports import Store
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects, World
+
+ADA, BOB = SessionId("ada"), SessionId("bob")
+
+
+class DiskFullError(Exception):
+    """What the store says when it is told to fail."""
+
+
+class FlakyStore(MemoryStore):
+    """Keeps its promises, but can be slow and can refuse."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures = 0
+        """How many of the next commits will fail."""
+        self.open = asyncio.Event()
+        """Commits wait for this."""
+        self.open.set()
+        self.batches: list[list[Event]] = []
+        """What was committed together."""
+        self.entries: list[Entry] = []
+        self.while_reading: Callable[[], None] = lambda: None
+
+    async def commit(self, entries: Sequence[Entry]) -> None:
+        await self.open.wait()
+        if self.failures:
+            self.failures -= 1
+            raise DiskFullError("no space left on device")
+        await super().commit(entries)
+        self.batches.append([entry.event for entry in entries])
+        self.entries += entries
+
+    async def sessions(self) -> list[Session]:
+        found = await super().sessions()
+        await asyncio.sleep(0)
+        self.while_reading()
+        return found
+
+    @property
+    def kinds(self) -> list[list[str]]:
+        return [[type(event).__name__ for event in batch] for batch in self.batches]
+
+
+class Log:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, event: str, **keys: object) -> None:
+        self.lines.append(event)
+
+
+@contextlib.asynccontextmanager
+async def at_work(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Endless tasks, ended with the block."""
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(task) for task in work]
+        yield
+        for task in running:
+            task.cancel()
+
+
+def requested(session: SessionId = ADA, *, proves: bool = True) -> SessionRequested:
+    return SessionRequested(
+        id=session, name=session, agent="scripted" if proves else "cat", arguments=(), cwd="/work",
+        parent=None, proves=proves, context=ContextId(f"context of {session}"),
+    )  # fmt: skip
+
+
+def tick(number: int = 1) -> DaemonStarted:
+    """An event that changes nothing by itself."""
+    return DaemonStarted(version=str(number))
+
+
+@dataclass
+class Rig:
+    """An engine, its world and its store; the world and the store outlive the engine."""
+
+    store: Store = field(default_factory=FlakyStore)
+    world: World = field(default_factory=lambda: World(LoopClock().now))
+    folders: NoFolders = field(default_factory=NoFolders)
+    log: Log = field(default_factory=Log)
+    rendered: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.processes = ProcessTable(self.world)
+
+    def build(self) -> Engine:
+        return Engine(
+            store=self.store,
+            terminal=self.world,
+            dialects=ScriptedDialects(self.world),
+            processes=self.processes,
+            exits=self.processes,
+            folders=self.folders,
+            clock=LoopClock(),
+            log=self.log,
+            identity=lambda session: {"SM_SESSION": session},
+            render=self._render,
+        )
+
+    def _render(self, raw: Path, sizes: Path) -> list[str]:
+        self.rendered += [raw, sizes]
+        return ["what ada said"]
+
+    @contextlib.asynccontextmanager
+    async def running(
+        self, drain: Callable[[Engine], Awaitable[None]] | None = None
+    ) -> AsyncIterator[Engine]:
+        async with self.build().running("1", drain) as engine:
+            yield engine
+
+    async def start(self, engine: Engine, session: SessionId = ADA, **changes: Any) -> Agent:
+        """A session whose agent is ready for a prompt."""
+        await engine.new_session(new(session, **changes))
+        agent = self.world.agents[session]
+        await self.deliver(engine, agent)
+        return agent
+
+    async def deliver(self, engine: Engine, agent: Agent) -> None:
+        """Take in everything the agent has to report."""
+        while agent.hooks:
+            hook = agent.hooks[0].hook
+            await engine.hook(agent.session, f"{agent.session} 0".encode(), hook=hook.id, at=hook.at)
+            agent.hooks.pop(0)
+
+    async def until_given(self, engine: Engine, agent: Agent, count: int = 1) -> None:
+        """Wait until the model has got so many prompts, and take in its report of them."""
+        assert await engine.wait_until(lambda: len(agent.got) >= count, 60), engine.session(
+            agent.session
+        )
+        await self.deliver(engine, agent)
+
+
+def new(session: SessionId = ADA, **changes: Any) -> NewSession:
+    plain: dict[str, Any] = {
+        "id": session, "name": session, "agent": "scripted", "arguments": (), "cwd": "/work",
+        "parent": None, "environment": {}, "prompt": None,
+    }  # fmt: skip
+    return NewSession(**{**plain, **changes})
+
+
+def said(nth: int = 1, **changes: Any) -> NewMessage:
+    plain: dict[str, Any] = {
+        "id": MessageId(f"{nth:012x}"), "to": "ada", "sender": None, "text": f"text {nth}",
+        "mode": Mode.SEQUENTIAL, "notify": True, "expires_in": None,
+    }  # fmt: skip
+    return NewMessage(**{**plain, **changes})
+

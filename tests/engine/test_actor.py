@@ -1,0 +1,196 @@
+"""Effects carried out in order, each outcome an event, nothing lost to an error."""
+
+import asyncio
+
+import pytest
+
+from sm.core.effects import CheckPane, KillAgent, LaunchAgent, QueueNotice, RenameTmux
+from sm.core.events import AgentStarted, EffectFailed, TmuxRenamed
+from sm.core.ids import MessageId, SessionId
+from sm.core.message import Message
+from sm.core.state import State
+from sm.engine.actor import RETRY_AFTER, Actor
+from sm.engine.launcher import Launcher
+from sm.engine.loop import Loop
+from sm.engine.typist import Typist
+from tests.engine.rig import ADA, BOB, FlakyStore, Log, at_work, requested
+from tests.engine.timelapse import NOON, LoopClock
+from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
+
+
+class Stage:
+    """A loop and its actor in a small world."""
+
+    def __init__(self, store: FlakyStore) -> None:
+        self.store, self.log, self.folders = store, Log(), NoFolders()
+        self.world = World(LoopClock().now)
+        processes = ProcessTable(self.world)
+        typist = Typist(self.world, ScriptedDialects(self.world), processes, self.session)
+        launcher = Launcher(self.world, processes, self.folders)
+        self.actor = Actor(self.world, typist, launcher, self.log)
+        self.loop = Loop(store, LoopClock(), self.actor.submit)
+        self.actor.bind(self.loop)
+
+    def session(self, session_id: SessionId) -> object:
+        return self.loop.session(session_id)
+
+    async def start(self, *sessions: SessionId) -> None:
+        for session in sessions:
+            await self.loop.post(session, requested(session))
+        await asyncio.sleep(0.1)
+
+
+@pytest.fixture
+async def stage(flaky: FlakyStore) -> Stage:
+    return Stage(flaky)
+
+
+def notice(to: SessionId) -> QueueNotice:
+    text = Message(
+        id=MessageId("0123456789ab"), to=to, sender_name="sm", text="bob stopped", queued_at=NOON
+    )
+    return QueueNotice(to=to, message=text)
+
+
+async def carry_out(stage: Stage, *effects: object) -> None:
+    """Ask for effects of ada as the core would, and let them come to their end."""
+    for number, effect in enumerate(effects, start=1000):
+        pending = _pending(number, effect)
+        stage.actor.submit(pending)
+    await asyncio.sleep(30)
+
+
+def _pending(number: int, effect: object):  # type: ignore[no-untyped-def]
+    from sm.core.journal import PendingEffect
+
+    return PendingEffect(id=number, session=ADA, effect=effect)  # type: ignore[arg-type]
+
+
+async def test_an_outcome_is_committed_as_an_event(stage: Stage) -> None:
+    """The launch was asked for, done, and its outcome ends it."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA)
+
+    assert stage.store.batches[1:] == [[AgentStarted(pane=stage.world.agent().pane)]]
+    assert await stage.store.pending() == []
+
+
+async def test_effects_of_one_session_run_one_after_another(stage: Stage) -> None:
+    """ada's rename waits for the look that hangs; bob's does not wait for ada."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA, BOB)
+        stage.world.calls.clear()
+        stuck = stage.world.agent("ada").stuck = asyncio.Event()
+        stage.actor.submit(_pending(1000, CheckPane()))
+        stage.actor.submit(_pending(1001, RenameTmux(name="grace")))
+        from dataclasses import replace
+
+        stage.actor.submit(replace(_pending(1002, RenameTmux(name="rob")), session=BOB))
+        await asyncio.sleep(5)
+        assert stage.world.calls == ["rename rob"]
+
+        stuck.set()
+        await asyncio.sleep(1)
+        assert stage.world.calls == ["rename rob", "rename grace"]
+
+
+async def test_an_effect_whose_outcome_could_not_be_stored_runs_again(stage: Stage) -> None:
+    """Before anything else of its session: the launch, then the kill."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.loop.post(ADA, requested())
+        stage.store.failures = 2
+        stage.actor.submit(_pending(1000, KillAgent()))
+        await asyncio.sleep(3 * RETRY_AFTER)
+
+    assert stage.world.calls == ["launch ada", "kill ada"], "the pane was found, not made again"
+    assert stage.store.kinds[1:] == [["AgentStarted"], ["AgentKilled"]]
+    assert stage.log.lines == ["An outcome could not be stored"] * 2
+
+
+async def test_an_error_nobody_foresaw_is_an_outcome(stage: Stage) -> None:
+    """The daemon lives on, the log has the trace, the session goes on."""
+    stage.world.refuses_launch = False
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA)
+        stage.world.silent = True
+        await carry_out(stage, KillAgent())
+        stage.world.silent = False
+        await carry_out(stage, CheckPane())
+
+    [failed] = stage.store.batches[-2]
+    assert failed == EffectFailed(
+        effect="KillAgent", error="TerminalUnreachableError: no answer"
+    )
+    assert stage.store.kinds[-1] == ["PaneSeen"]
+    assert stage.log.lines == ["An effect failed"]
+
+
+async def test_what_was_submitted_before_the_start_is_done_first(stage: Stage) -> None:
+    """Effects of the last daemon come before those of this one, in their order."""
+    async with at_work(stage.loop.run()):
+        await stage.loop.post(ADA, requested())
+        stage.actor.submit(_pending(1000, RenameTmux(name="one")))
+        stage.actor.submit(_pending(1001, RenameTmux(name="two")))
+        async with at_work(stage.actor.run()):
+            await asyncio.sleep(1)
+
+    assert stage.world.calls == ["launch ada", "rename one", "rename two"]
+
+
+async def test_a_rename_tells_the_name_tmux_gave(stage: Stage) -> None:
+    """And without a pane there is nothing to rename."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.loop.post(BOB, requested(BOB))
+        await stage.start(ADA)
+        await carry_out(stage, RenameTmux(name="grace"))
+        [renamed] = stage.store.batches[-1]
+        assert isinstance(renamed, TmuxRenamed)
+        assert renamed.pane.session == "grace"
+
+    stage.world.silent = True
+    other = Stage(FlakyStore())
+    other.world.refuses_launch = True
+    async with at_work(other.loop.run(), other.actor.run()):
+        await other.start(ADA)
+        await carry_out(other, RenameTmux(name="grace"))
+    assert other.store.batches[-1] == [EffectFailed(effect="RenameTmux", error="there is no pane")]
+
+
+async def test_a_killed_session_needs_its_environment_no_more(stage: Stage) -> None:
+    """Its tmux session is ended and the caller's environment forgotten."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA)
+        await carry_out(stage, KillAgent())
+
+    assert stage.loop.session(ADA).state is State.ENDED
+    assert stage.folders.forgotten == [ADA]
+
+
+async def test_a_notice_and_its_receipt_share_one_commit(stage: Stage) -> None:
+    """It stands in bob's queue exactly if ada's effect is over."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA, BOB)
+        stage.store.failures = 1
+        await carry_out(stage, notice(BOB))
+
+    assert stage.store.kinds[-1] == ["MessageQueued", "NoticeQueued"]
+    assert [m.text for m in stage.loop.session(BOB).messages] == ["bob stopped"]
+
+
+async def test_a_notice_to_nobody_is_dropped(stage: Stage) -> None:
+    """The receiver is not known, or has ended: said in the record, and that is all."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA, BOB)
+        await carry_out(stage, notice(SessionId("nobody")), KillAgent(), notice(ADA))
+
+    reasons = [getattr(e, "reason", "") for batch in stage.store.batches[-3:] for e in batch]
+    assert reasons == ["the receiver is not known", "", "the receiver has ended"]
+
+
+async def test_an_effect_of_an_unknown_session_is_left(stage: Stage) -> None:
+    """Its session was never stored; nothing can be told of it."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await carry_out(stage, LaunchAgent())
+        await stage.start(BOB)
+
+    assert stage.store.kinds == [["SessionRequested"], ["AgentStarted"]]

@@ -1,0 +1,123 @@
+"""Starting agents once, and telling a death from a silence."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from sm.core.events import AgentExited, AgentStarted, LaunchFailed, PaneSeen, TerminalLost
+from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher
+from tests.core.samples import ADA, IDLE
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import NoFolders, ProcessTable, World
+
+NEW = replace(IDLE, pane=None)
+
+
+@pytest.fixture
+async def world() -> World:
+    return World(LoopClock().now)
+
+
+@pytest.fixture
+async def launcher(world: World) -> Launcher:
+    return Launcher(world, ProcessTable(world), NoFolders())
+
+
+async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> None:
+    """The daemon died after the launch: the next one finds the agent and starts no second."""
+    started = await launcher.launch(NEW)
+    assert started == AgentStarted(pane=world.agent().pane)
+
+    assert await launcher.launch(NEW) == started
+    assert world.calls == ["launch ada"]
+
+
+async def test_a_launch_that_fails_says_why(world: World, launcher: Launcher) -> None:
+    """In the words of whoever refused."""
+    world.refuses_launch = True
+    assert await launcher.launch(NEW) == LaunchFailed(reason="/work is not a folder")
+
+    world.silent = True
+    assert await launcher.launch(NEW) == LaunchFailed(reason="no answer")
+
+
+async def test_a_living_agent_is_seen(world: World, launcher: Launcher) -> None:
+    """Both tmux and the process table know it."""
+    session = replace(IDLE, pane=world.add(ADA).pane)
+
+    assert await launcher.check(session) == PaneSeen(evidence="pane %1 and process 101 are there")
+
+
+async def test_a_silent_tmux_with_a_living_agent_is_no_death(
+    world: World, launcher: Launcher
+) -> None:
+    """The terminal is lost; the agent is well."""
+    session = replace(IDLE, pane=world.add(ADA).pane)
+    world.silent = True
+
+    assert await launcher.check(session) == TerminalLost(reason="no answer")
+
+
+async def test_a_dead_process_is_dead_even_if_tmux_is_silent(
+    world: World, launcher: Launcher
+) -> None:
+    """The process table is enough."""
+    agent = world.add(ADA)
+    agent.dead, world.silent = True, True
+
+    exited = await launcher.check(replace(IDLE, pane=agent.pane))
+
+    assert exited == AgentExited(status=None, signal=None, evidence="process 101 is gone")
+
+
+async def test_a_dead_pane_tells_its_exit_code(world: World, launcher: Launcher) -> None:
+    """What tmux kept is part of the report."""
+    agent = world.add(ADA)
+    agent.die(status=3)
+
+    exited = await launcher.check(replace(IDLE, pane=agent.pane))
+
+    assert exited == AgentExited(status=3, signal=None, evidence="pane %1 is dead")
+
+
+@pytest.mark.parametrize(("dead", "more"), [(True, ""), (False, ", its process lives on")])
+async def test_a_pane_that_is_gone_is_an_end(
+    world: World, launcher: Launcher, dead: bool, more: str
+) -> None:
+    """Somebody closed it; the process may not have noticed."""
+    agent = world.add(ADA)
+    agent.gone, agent.dead = True, dead
+
+    exited = await launcher.check(replace(IDLE, pane=agent.pane))
+
+    assert exited == AgentExited(status=None, signal=None, evidence=f"pane %1 is gone{more}")
+
+
+async def test_an_end_without_a_pane_is_said_at_once(launcher: Launcher) -> None:
+    """Nothing was ever launched."""
+    exited = await launcher.check(NEW)
+
+    assert exited == AgentExited(status=None, signal=None, evidence="it has no pane")
+
+
+async def test_tmux_is_given_time_to_notice_a_death(world: World, launcher: Launcher) -> None:
+    """The process table knows first; the exit code comes a moment later from tmux."""
+    agent = world.add(ADA)
+    session = replace(IDLE, pane=replace(agent.pane, started=6))
+    checking = asyncio.create_task(launcher.check(session))
+    await asyncio.sleep(DEATH_SHOWN_WITHIN / 2)
+    agent.die(status=4)
+
+    assert await checking == AgentExited(status=4, signal=None, evidence="pane %1 is dead")
+
+
+async def test_a_pane_that_never_notices_is_dead_all_the_same(
+    world: World, launcher: Launcher
+) -> None:
+    """Its process is not the one we started."""
+    agent = world.add(ADA)
+
+    exited = await launcher.check(replace(IDLE, pane=replace(agent.pane, started=6)))
+
+    assert exited == AgentExited(status=None, signal=None, evidence="pane %1 is dead")

@@ -1,0 +1,45 @@
+"""What the engine needs is what the adapters, and this test's world, offer."""
+
+import inspect
+
+import pytest
+
+from sm.adapters.agents import Dialects as RealDialects
+from sm.adapters.agents.claude.dialect import ClaudeDialect
+from sm.adapters.agents.generic.dialect import GenericDialect
+from sm.adapters.store.memory import MemoryStore
+from sm.adapters.store.sql import SqlStore
+from sm.adapters.system import ProcessTable as RealProcesses
+from sm.adapters.system import SystemClock
+from sm.adapters.tmux.server import TmuxTerminal
+from sm.engine.ports import Clock, Dialect, Dialects, Processes, Store, Terminal
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import ProcessTable, ScriptedDialect, ScriptedDialects, World
+
+FITS = [
+    (Store, MemoryStore),
+    (Store, SqlStore),
+    (Terminal, TmuxTerminal),
+    (Terminal, World),
+    (Dialect, ClaudeDialect),
+    (Dialect, GenericDialect),
+    (Dialect, ScriptedDialect),
+    (Dialects, RealDialects),
+    (Dialects, ScriptedDialects),
+    (Processes, RealProcesses),
+    (Processes, ProcessTable),
+    (Clock, SystemClock),
+    (Clock, LoopClock),
+]
+
+
+@pytest.mark.parametrize(("port", "adapter"), FITS)
+def test_an_adapter_answers_every_call_of_its_port(port: type, adapter: type) -> None:
+    """By the same names, so that a world in a test is no easier than the real one."""
+    for name, call in inspect.getmembers(port, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        offered = getattr(adapter, name)
+        wanted = inspect.signature(call).parameters
+        assert list(inspect.signature(offered).parameters) == list(wanted), name
+        assert inspect.iscoroutinefunction(offered) == inspect.iscoroutinefunction(call), name

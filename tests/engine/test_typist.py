@@ -1,0 +1,418 @@
+"""The hands at the keyboard: they look before they type, and type nothing twice."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from sm.core import envelope
+from sm.core.effects import InterruptTurn, PasteText, PressEnter, SeekMessage
+from sm.core.events import (
+    EnterPressed,
+    Event,
+    MessageSought,
+    TextPasted,
+    TurnInterrupted,
+    TypingRefused,
+)
+from sm.core.ids import PromptId, SessionId
+from sm.core.message import Route
+from sm.core.state import Attempt, Context, Session, Step, Turn
+from sm.core.terminal import Obstacle, Place, Sign
+from sm.engine.typist import SHOWN_WITHIN, Typist
+from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import PASTED, Agent, ProcessTable, ScriptedDialects, World
+
+PASTE = PasteText(mark=MARK, message=HELLO.id)
+ENTER = PressEnter(mark=MARK, message=HELLO.id, number=1)
+SEEK = SeekMessage(mark=MARK, message=HELLO.id)
+INTERRUPT = InterruptTurn(mark=MARK, prompt=PromptId("P0"))
+TEXT = envelope.wrap(HELLO.id, HELLO.sender_name, HELLO.text)
+
+
+class Desk:
+    """ada with HELLO in hand, and the typist in front of her."""
+
+    def __init__(self) -> None:
+        self.world = World(LoopClock().now)
+        self.agent: Agent = self.world.add(ADA)
+        self.session: Session = replace(IDLE, agent="scripted", pane=self.agent.pane).with_message(
+            HELLO
+        )
+        self.session = replace(
+            self.session,
+            attempt=Attempt(
+                message=HELLO.id, number=1, route=Route.PASTE, step=Step.PASTING, since=NOON
+            ),
+            context=Context(transcript=self.agent.transcript),
+        )
+        dialects, processes = ScriptedDialects(self.world), ProcessTable(self.world)
+        self.typist = Typist(self.world, dialects, processes, self.current)
+
+    def current(self, _: SessionId) -> Session:
+        return self.session
+
+    def prompted(self) -> None:
+        """A person's turn is running."""
+        self.agent.box = "a person's words"
+        self.agent.submit()
+        self.session = replace(self.session, turn=Turn(prompt=PromptId("P0"), started_at=NOON))
+
+
+@pytest.fixture
+async def desk() -> Desk:
+    return Desk()
+
+
+def no(obstacle: Obstacle) -> TypingRefused:
+    return TypingRefused(mark=MARK, obstacle=obstacle)
+
+
+# --- pasting -------------------------------------------------------------------------------
+
+
+async def test_an_empty_box_gets_the_message_in_its_envelope(desk: Desk) -> None:
+    """With its id at the fixed place, and the mark left beside the pane."""
+    assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
+
+    assert (desk.agent.box, desk.agent.marks[PASTED]) == (TEXT, MARK)
+
+
+async def test_a_paste_asked_for_again_is_recognised(desk: Desk) -> None:
+    """The daemon died after it: the mark beside the pane says that it was done."""
+    await desk.typist.paste(ADA, PASTE)
+
+    assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
+    assert (desk.agent.box, desk.world.calls) == (TEXT, [f"paste {MARK}"])
+
+
+def gone(agent: Agent) -> None:
+    agent.gone = True
+
+
+def dead(agent: Agent) -> None:
+    agent.dead = True
+
+
+def stopped(agent: Agent) -> None:
+    agent.stopped = True
+
+
+def background(agent: Agent) -> None:
+    agent.foreground = False
+
+
+def copy_mode(agent: Agent) -> None:
+    agent.in_mode, agent.leaves_mode = True, False
+
+
+def dialog(agent: Agent) -> None:
+    agent.sign = Sign.DIALOG
+
+
+def busy(agent: Agent) -> None:
+    agent.sign = Sign.BUSY
+
+
+def unreadable(agent: Agent) -> None:
+    agent.sign = Sign.UNKNOWN
+
+
+def draft(agent: Agent) -> None:
+    agent.box = "a person's words"
+
+
+OBSTACLES: list[tuple[Callable[[Agent], None], Obstacle]] = [
+    (gone, Obstacle.PANE_GONE),
+    (dead, Obstacle.AGENT_GONE),
+    (stopped, Obstacle.STOPPED),
+    (background, Obstacle.NOT_FOREGROUND),
+    (copy_mode, Obstacle.COPY_MODE),
+    (dialog, Obstacle.DIALOG),
+]
+"""In the order in which they are named when several stand in the way."""
+
+
+@pytest.mark.parametrize(
+    ("cause", "obstacle"),
+    [
+        *OBSTACLES,
+        (busy, Obstacle.BUSY),
+        (unreadable, Obstacle.NO_BOX),
+        (draft, Obstacle.DRAFT),
+    ],
+)
+async def test_nothing_is_pasted_past_an_obstacle(
+    desk: Desk, cause: Callable[[Agent], None], obstacle: Obstacle
+) -> None:
+    """Each has its name, and the pane stays untouched."""
+    cause(desk.agent)
+
+    assert await desk.typist.paste(ADA, PASTE) == no(obstacle)
+    assert desk.world.calls == []
+
+
+async def test_of_several_obstacles_the_deepest_is_named(desk: Desk) -> None:
+    """A dead agent's dialog is not worth answering."""
+    draft(desk.agent)
+    for cause, obstacle in reversed(OBSTACLES):
+        cause(desk.agent)
+        assert await desk.typist.paste(ADA, PASTE) == no(obstacle)
+
+
+async def test_a_reused_pid_is_not_the_agent(desk: Desk) -> None:
+    """The process with ada's number started at another time: she is gone."""
+    desk.session = replace(desk.session, pane=replace(desk.agent.pane, started=6))
+
+    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.AGENT_GONE)
+
+
+async def test_copy_mode_is_left_before_pasting(desk: Desk) -> None:
+    """A person scrolled up; the text goes to the agent, not to copy mode."""
+    desk.agent.in_mode = True
+
+    assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
+    assert desk.agent.box == TEXT
+
+
+async def test_a_paste_nobody_waits_for_any_more_is_not_made(desk: Desk) -> None:
+    """ada reported the message, or another try began: the old effect does nothing."""
+    desk.session = replace(desk.session, attempt=None)
+
+    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.PANE_GONE)
+    assert desk.world.calls == []
+
+
+@pytest.mark.parametrize("effect", [PASTE, ENTER, INTERRUPT])
+async def test_a_silent_tmux_is_unreachable_not_gone(desk: Desk, effect: object) -> None:
+    """Nothing is known, and that is what is said."""
+    if effect is INTERRUPT:
+        desk.prompted()
+    desk.world.silent = True
+
+    assert await outcome(desk, effect) == no(Obstacle.UNREACHABLE)
+
+
+async def outcome(desk: Desk, effect: object) -> Event:
+    match effect:
+        case PasteText():
+            return await desk.typist.paste(ADA, effect)
+        case PressEnter():
+            return await desk.typist.enter(ADA, effect)
+        case InterruptTurn():
+            return await desk.typist.interrupt(ADA, effect)
+        case _:
+            raise AssertionError(effect)
+
+
+# --- Enter ---------------------------------------------------------------------------------
+
+
+async def test_enter_is_pressed_when_the_text_stands_in_the_box(desk: Desk) -> None:
+    """The model gets exactly what was sent."""
+    await desk.typist.paste(ADA, PASTE)
+
+    assert await desk.typist.enter(ADA, ENTER) == EnterPressed(mark=MARK, evidence="Enter 1")
+    assert desk.agent.got == [TEXT]
+
+
+async def test_enter_waits_until_the_text_is_shown(desk: Desk) -> None:
+    """A slow agent draws its box a second later; the Enter comes after that."""
+    pressing = asyncio.create_task(desk.typist.enter(ADA, ENTER))
+    await asyncio.sleep(1)
+    assert desk.world.calls == []
+
+    desk.agent.box = TEXT
+    await pressing
+    assert desk.agent.got == [TEXT]
+
+
+async def test_text_that_never_appears_gets_no_enter(desk: Desk) -> None:
+    """The box was cleared: after a while it is said that the text is not there."""
+    before = asyncio.get_running_loop().time()
+
+    assert await desk.typist.enter(ADA, ENTER) == no(Obstacle.NOT_SHOWN)
+    assert asyncio.get_running_loop().time() - before == pytest.approx(SHOWN_WITHIN)
+
+
+async def test_a_persons_words_beside_the_message_get_no_enter(desk: Desk) -> None:
+    """Whoever typed there decides what becomes of it."""
+    desk.agent.box = TEXT + "a person's words"
+
+    assert await desk.typist.enter(ADA, ENTER) == no(Obstacle.NOT_SHOWN)
+    assert desk.agent.got == []
+
+
+@pytest.mark.parametrize(("cause", "obstacle"), [*OBSTACLES, (busy, Obstacle.BUSY)])
+async def test_no_enter_is_pressed_past_an_obstacle(
+    desk: Desk, cause: Callable[[Agent], None], obstacle: Obstacle
+) -> None:
+    """An Enter into a dialog approves a tool; into a shell it runs the text."""
+    desk.agent.box = TEXT
+    cause(desk.agent)
+
+    assert await desk.typist.enter(ADA, ENTER) == no(obstacle)
+    assert desk.world.calls == []
+
+
+async def test_an_enter_asked_for_again_is_recognised(desk: Desk) -> None:
+    """It was pressed and swallowed; the same one is not pressed twice, the next one is."""
+    desk.agent.box, desk.agent.swallows = TEXT, 1
+    await desk.typist.enter(ADA, ENTER)
+
+    again = await desk.typist.enter(ADA, ENTER)
+    assert again == EnterPressed(mark=MARK, evidence="Enter was already pressed")
+    assert desk.agent.got == []
+    await desk.typist.enter(ADA, replace(ENTER, number=2))
+    assert desk.agent.got == [TEXT]
+
+
+async def test_an_enter_for_a_message_already_reported_is_not_pressed(desk: Desk) -> None:
+    """A person was faster."""
+    desk.session = replace(desk.session, attempt=None)
+
+    done = await desk.typist.enter(ADA, ENTER)
+
+    assert done == EnterPressed(mark=MARK, evidence="the agent already reported it")
+    assert desk.world.calls == []
+
+
+async def test_an_agent_whose_box_cannot_be_read_gets_enter_after_a_moment(desk: Desk) -> None:
+    """A generic program: whatever its screen shows."""
+    desk.session = replace(
+        desk.session, agent=GENERIC.agent, proves=False, pane=desk.agent.pane
+    )
+    desk.agent.box = TEXT
+
+    await desk.typist.enter(ADA, ENTER)
+    assert desk.agent.got == [TEXT]
+
+
+# --- Escape --------------------------------------------------------------------------------
+
+
+async def test_a_running_turn_is_interrupted_once(desk: Desk) -> None:
+    """Asked for again, the Escape is recognised by its mark: a second one opens a menu."""
+    desk.prompted()
+    desk.agent.shown = True
+
+    for _ in range(2):
+        assert await desk.typist.interrupt(ADA, INTERRUPT) == TurnInterrupted(mark=MARK)
+    assert desk.world.calls == [f"Escape {MARK}"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "obstacle"),
+    [*OBSTACLES, (draft, Obstacle.TURN_OVER), (lambda _: None, Obstacle.TURN_OVER)],
+)
+async def test_escape_is_pressed_into_nothing_but_a_running_turn(
+    desk: Desk, cause: Callable[[Agent], None], obstacle: Obstacle
+) -> None:
+    """At an idle prompt or in a dialog it means something else."""
+    desk.prompted()
+    desk.agent.sign = Sign.PROMPT
+    cause(desk.agent)
+
+    assert await desk.typist.interrupt(ADA, INTERRUPT) == no(obstacle)
+    assert desk.world.calls == []
+
+
+@pytest.mark.parametrize("turn", [None, Turn(prompt=PromptId("P1"), started_at=NOON)])
+async def test_another_turn_is_not_interrupted(desk: Desk, turn: Turn | None) -> None:
+    """The turn that was to be interrupted is over; the next one has done nothing wrong."""
+    desk.prompted()
+    desk.session = replace(desk.session, turn=turn)
+
+    assert await desk.typist.interrupt(ADA, INTERRUPT) == no(Obstacle.TURN_OVER)
+    assert desk.world.calls == []
+
+
+@pytest.mark.parametrize("effect", [PASTE, INTERRUPT])
+async def test_without_a_pane_nothing_is_typed(desk: Desk, effect: object) -> None:
+    """The agent is not launched yet."""
+    desk.session = replace(desk.session, pane=None)
+
+    assert await outcome(desk, effect) == no(Obstacle.PANE_GONE)
+
+
+# --- seeking -------------------------------------------------------------------------------
+
+
+def taken(agent: Agent) -> None:
+    agent.got.append(TEXT)
+    agent.box = TEXT
+
+
+def in_the_box(agent: Agent) -> None:
+    agent.box = TEXT
+
+
+def in_the_box_while_busy(agent: Agent) -> None:
+    agent.box, agent.sign = TEXT, Sign.BUSY
+
+
+@pytest.mark.parametrize(
+    ("cause", "place", "evidence"),
+    [
+        (taken, Place.TRANSCRIPT, "it is in the agent's own transcript"),
+        (in_the_box, Place.BOX, "it stands in the prompt box"),
+        (in_the_box_while_busy, Place.BOX, "it stands in the prompt box"),
+        (lambda _: None, Place.NOWHERE, "the prompt box is empty"),
+        (draft, Place.NOWHERE, "the prompt box holds other text"),
+        (dead, Place.NOWHERE, "the agent's process has ended"),
+        (gone, Place.NOWHERE, "the agent's process has ended"),
+        (dialog, Place.CANNOT_LOOK, "the screen shows: dialog"),
+        (busy, Place.CANNOT_LOOK, "the screen shows: busy"),
+        (unreadable, Place.CANNOT_LOOK, "the screen shows: unknown"),
+    ],
+)
+async def test_a_message_is_looked_for_in_the_record_then_in_the_box(
+    desk: Desk, cause: Callable[[Agent], None], place: Place, evidence: str
+) -> None:
+    """Nowhere is said only of a prompt one can see, or of an agent that is no more."""
+    cause(desk.agent)
+
+    sought = await desk.typist.seek(ADA, SEEK)
+
+    assert sought == MessageSought(mark=MARK, place=place, evidence=evidence)
+
+
+async def test_a_silent_tmux_hides_the_box_but_not_the_record(desk: Desk) -> None:
+    """The transcript is a file; it is asked first."""
+    desk.world.silent = True
+    sought = await desk.typist.seek(ADA, SEEK)
+    assert sought == MessageSought(
+        mark=MARK, place=Place.CANNOT_LOOK, evidence="tmux cannot be reached"
+    )
+
+    desk.agent.got.append(TEXT)
+    sought = await desk.typist.seek(ADA, SEEK)
+    assert isinstance(sought, MessageSought)
+    assert sought.place is Place.TRANSCRIPT
+
+
+@pytest.mark.parametrize("cause", [lambda _: None, dead, gone])
+async def test_without_a_transcript_an_empty_box_proves_nothing(
+    desk: Desk, cause: Callable[[Agent], None]
+) -> None:
+    """ada may have taken the message: as long as her record is not known, it is not lost."""
+    desk.session = replace(desk.session, context=Context())
+    cause(desk.agent)
+
+    sought = await desk.typist.seek(ADA, SEEK)
+
+    assert isinstance(sought, MessageSought)
+    assert sought.place is Place.CANNOT_LOOK
+
+
+async def test_a_dead_agent_without_any_record_has_lost_the_message(desk: Desk) -> None:
+    """A generic agent keeps none: there is nothing more to be learnt."""
+    desk.session = replace(desk.session, context=Context(), proves=False, agent="cat")
+    dead(desk.agent)
+
+    sought = await desk.typist.seek(ADA, SEEK)
+
+    assert isinstance(sought, MessageSought)
+    assert sought.place is Place.NOWHERE

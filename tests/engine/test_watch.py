@@ -1,0 +1,173 @@
+"""What no hook tells is seen: silent ends, dialogs, deaths. What is known is not looked at."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from sm.core.state import State
+from sm.core.terminal import Sign
+from sm.engine.engine import Engine
+from sm.engine.watch import EVERY
+from tests.engine.rig import ADA, FlakyStore, Rig, new
+from tests.engine.world import Agent
+
+
+class Seen:
+    """ada in a running engine, and what was committed about her."""
+
+    def __init__(self, rig: Rig, engine: Engine, agent: Agent, store: FlakyStore) -> None:
+        self.rig, self.engine, self.agent, self.store = rig, engine, agent, store
+
+    @property
+    def state(self) -> State:
+        return self.engine.session(ADA).state
+
+    async def working(self) -> None:
+        """A person's prompt; its hook is some time ago."""
+        self.agent.box = "hello"
+        self.agent.submit()
+        await self.rig.deliver(self.engine, self.agent)
+        await asyncio.sleep(2)
+        assert self.state is State.WORKING
+
+    def count(self, kind: str) -> int:
+        return sum(batch.count(kind) for batch in self.store.kinds)
+
+
+@pytest.fixture
+async def ada(rig: Rig, flaky: FlakyStore) -> AsyncIterator[Seen]:
+    async with rig.running() as engine:
+        yield Seen(rig, engine, await rig.start(engine), flaky)
+
+
+async def test_a_turn_that_ends_silently_is_seen(ada: Seen) -> None:
+    """An interrupt sends no hook; the prompt on the screen is the evidence."""
+    await ada.working()
+    ada.agent.sign = Sign.PROMPT
+    await asyncio.sleep(3 * EVERY)
+
+    assert ada.state is State.IDLE
+
+
+async def test_one_look_is_not_enough(ada: Seen) -> None:
+    """A flash of the prompt between two tool calls is gone at the next look."""
+    await ada.working()
+    for _ in range(6):
+        ada.agent.sign = Sign.PROMPT if ada.agent.sign is Sign.BUSY else Sign.BUSY
+        await asyncio.sleep(EVERY)
+
+    assert ada.count("ScreenSeen") == 0
+
+
+async def test_a_dialog_is_seen_and_its_answer_too(ada: Seen) -> None:
+    """Without a hook, by the screen alone."""
+    await ada.working()
+    ada.agent.sign = Sign.DIALOG
+    await asyncio.sleep(3 * EVERY)
+    assert ada.state is State.WAITING
+
+    ada.agent.sign = Sign.BUSY
+    await asyncio.sleep(3 * EVERY)
+    assert ada.state is State.WORKING
+
+
+async def test_a_look_that_shows_what_we_know_is_no_news(ada: Seen) -> None:
+    """A working agent that works costs no commit."""
+    await ada.working()
+    await asyncio.sleep(100)
+
+    assert ada.count("ScreenSeen") == 0
+
+
+async def test_an_idle_agent_is_not_looked_at(ada: Seen) -> None:
+    """Nothing is asked of tmux while nothing can happen."""
+    assert ada.state is State.IDLE
+    ada.agent.sign = Sign.DIALOG
+    await asyncio.sleep(100)
+
+    assert ada.state is State.IDLE
+
+
+async def test_an_agent_that_sends_no_hook_is_seen_to_be_ready(rig: Rig) -> None:
+    """Its hooks are broken; the prompt on the screen is enough to begin."""
+    async with rig.running() as engine:
+        await engine.new_session(new())
+        await asyncio.sleep(3 * EVERY)
+
+        assert engine.session(ADA).state is State.IDLE
+
+
+async def test_a_screen_under_copy_mode_tells_nothing(ada: Seen) -> None:
+    """A person scrolls in the history."""
+    await ada.working()
+    ada.agent.sign, ada.agent.in_mode = Sign.PROMPT, True
+    await asyncio.sleep(10)
+
+    assert ada.state is State.WORKING
+
+
+async def test_a_death_is_told_when_the_process_ends(ada: Seen) -> None:
+    """Also of an idle agent: the process table says it."""
+    ada.agent.die(status=2)
+    ada.rig.processes.watched[ada.agent.pane.pid]()
+    await asyncio.sleep(1)
+
+    assert ada.state is State.CRASHED
+    await asyncio.sleep(1)
+    assert ada.rig.processes.watched == {}, "nobody waits for it any more"
+
+
+async def test_a_death_that_could_not_be_stored_is_told_again(ada: Seen) -> None:
+    """A process dies once; a full disk must not hide it, nor end the watching."""
+    ada.agent.die()
+    ada.store.failures = 3
+    ada.rig.processes.watched[ada.agent.pane.pid]()
+    await asyncio.sleep(10)
+
+    assert ada.state is State.CRASHED
+
+
+async def test_a_screen_that_could_not_be_stored_is_seen_again(ada: Seen) -> None:
+    """The disk is full at the first news; the next look tells it."""
+    await ada.working()
+    ada.agent.sign = Sign.PROMPT
+    ada.store.failures = 2
+    await asyncio.sleep(10)
+
+    assert ada.state is State.IDLE
+
+
+async def test_a_working_agents_pane_that_disappears_is_a_death(ada: Seen) -> None:
+    """Somebody closed it."""
+    await ada.working()
+    ada.agent.gone = ada.agent.dead = True
+    await asyncio.sleep(3 * EVERY)
+
+    assert ada.state is State.CRASHED
+
+
+async def test_a_silent_tmux_changes_nothing_by_itself(ada: Seen) -> None:
+    """A look that fails is no evidence; asked directly, the terminal is lost, then found."""
+    await ada.working()
+    ada.rig.world.silent = True
+    await asyncio.sleep(10)
+    assert ada.state is State.WORKING
+
+    await ada.engine.watch.inspect(ADA)
+    assert ada.state is State.UNKNOWN
+    ada.rig.world.silent = False
+    await ada.engine.watch.inspect(ADA)
+    assert ada.state is State.WORKING
+
+
+async def test_inspecting_a_healthy_agent_is_no_news(ada: Seen) -> None:
+    """Nothing is committed; of the dead and the unknown nothing is asked."""
+    before = len(ada.store.batches)
+    assert await ada.engine.watch.inspect(ADA)
+    assert len(ada.store.batches) == before
+
+    await ada.engine.kill("ada", by="you")
+    before = len(ada.store.batches)
+    assert await ada.engine.watch.inspect(ADA)
+    assert len(ada.store.batches) == before
