@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 PAYLOAD_BYTES = 1000
+TOOLS = ("Bash", "Read", "Edit", "Grep")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +37,15 @@ def hook_ids() -> Iterator[bytes]:
         yield b"%016x" % chance.getrandbits(64)
 
 
-def requests(target: Target) -> tuple[Request, Request]:
-    """A tool call's beginning and end."""
+def requests(target: Target) -> list[Request]:
+    """Beginnings and ends of tool calls, each of another tool: a change sm must store."""
+    return [request for tool in TOOLS for request in _tool_call(target, tool)]
+
+
+def _tool_call(target: Target, tool: str) -> tuple[Request, Request]:
     common = {
         **_common(target),
-        "tool_name": "Bash",
+        "tool_name": tool,
         "tool_input": {"command": "pytest -q tests/test_app.py", "description": "Run the tests"},
         "tool_use_id": "toolu_01XyZabcdefghijklmnopqrst",
     }

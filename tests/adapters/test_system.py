@@ -59,7 +59,7 @@ def start_of(process: subprocess.Popen[bytes]) -> int:
 
 async def until(probe: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not probe():  # noqa: ASYNC110 the process table sends no events
+        while not probe():
             await asyncio.sleep(0.01)
 
 

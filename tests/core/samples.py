@@ -94,7 +94,7 @@ def prompted(
     prompt: int | None = 1, *, of: Message | None = None, at: float = NOON
 ) -> PromptAccepted:
     return PromptAccepted(
-        hook=hook("UserPromptSubmit", prompt, at), message=of and of.id, opening=""
+        hook=hook("UserPromptSubmit", prompt, at), message=of.id if of else None, opening=""
     )
 
 
@@ -110,9 +110,7 @@ def asked(prompt: int | None = 1, *, at: float = NOON + 2) -> DialogOpened:
     return DialogOpened(hook=hook("PermissionRequest", prompt, at), question="Bash: rm x")
 
 
-def started(
-    source: str = "startup", *, at: float = NOON, context: str = CONTEXT
-) -> ContextStarted:
+def started(source: str = "startup", *, at: float = NOON, context: str = CONTEXT) -> ContextStarted:
     return ContextStarted(
         hook=hook("SessionStart", None, at, ContextId(context)),
         source=source,

@@ -34,7 +34,7 @@ from sm.core.events import (
     TurnInterrupted,
     TypingRefused,
 )
-from sm.core.ids import MessageId
+from sm.core.ids import MessageId, PromptId
 from sm.core.message import MessageState, Mode
 from sm.core.state import Session, State, Step
 from sm.core.terminal import Obstacle, Place, Sign
@@ -357,7 +357,7 @@ def test_the_agents_death_is_followed_by_a_search_in_its_record() -> None:
 def test_an_urgent_message_interrupts_a_turn_that_has_used_a_tool() -> None:
     """Escape first, then as idle: paste under the same mark when the turn is seen to be over."""
     session, effects = through(WORKING, tool(0), URGENT)
-    assert effects == [InterruptTurn(mark=MARK, prompt=WORKING.turn and WORKING.turn.prompt)]
+    assert effects == [InterruptTurn(mark=MARK, prompt=PromptId("P0"))]
 
     session = after(session, TurnInterrupted(mark=MARK))
     assert due(session, "confirm") == NOON + INTERRUPT_WITHIN
@@ -546,7 +546,9 @@ def test_a_waiting_message_says_why() -> None:
     session = after(WORKING, queued(), queued(2))
     first, second = held(session), held(session, 2)
 
-    assert delivery.why_waiting(session, first) == "the agent is working; it comes at the turn's end"
+    assert (
+        delivery.why_waiting(session, first) == "the agent is working; it comes at the turn's end"
+    )
     assert delivery.why_waiting(session, second) == f"behind message {HELLO.id}"
     draft = replace(first, held=Obstacle.DRAFT.words)
     assert delivery.why_waiting(session, draft) == Obstacle.DRAFT.words

@@ -106,9 +106,7 @@ class Exchange(RuleBasedStateMachine):
 
     # --- what may happen -----------------------------------------------------------------
 
-    @initialize(
-        mortal=st.sampled_from([False, False, False, True]), told=st.booleans(), sent=MODES
-    )
+    @initialize(mortal=st.sampled_from([False, False, False, True]), told=st.booleans(), sent=MODES)
     def begin(self, mortal: bool, told: bool, sent: list[Mode]) -> None:
         self.mortal = mortal
         if told:

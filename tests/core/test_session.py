@@ -1,4 +1,4 @@
-"""ada's life from her launch to her end: events in, her state and what is asked of the world out."""
+"""ada's life from her launch to her end: events in, her state and her wishes out."""
 
 from dataclasses import replace
 
@@ -131,9 +131,7 @@ def test_a_kill_during_the_launch_waits_for_the_pane() -> None:
         (None, None, "the agent is gone (pane %1 is dead)"),
     ],
 )
-def test_a_crash_is_told_to_the_parent(
-    status: int | None, signal: int | None, words: str
-) -> None:
+def test_a_crash_is_told_to_the_parent(status: int | None, signal: int | None, words: str) -> None:
     """bob started ada; he hears how she died, once."""
     child = replace(WORKING, parent=BOB)
     exited = AgentExited(status=status, signal=signal, evidence="pane %1 is dead")

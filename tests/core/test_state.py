@@ -9,9 +9,7 @@ from tests.core.samples import ENTERED, HELLO, IDLE, MARK, NOON, held, message
 
 def test_a_mark_names_one_try_at_one_message() -> None:
     """What tmux keeps beside the pane."""
-    attempt = Attempt(
-        message=HELLO.id, number=3, route=Route.PASTE, step=Step.PASTING, since=NOON
-    )
+    attempt = Attempt(message=HELLO.id, number=3, route=Route.PASTE, step=Step.PASTING, since=NOON)
 
     assert attempt.mark == f"{HELLO.id}.3"
     assert ENTERED.attempt is not None
@@ -60,3 +58,13 @@ def test_the_newest_evidence_of_each_source_is_kept() -> None:
     newer = replace(first, says="PreToolUse")
 
     assert IDLE.seen(first).seen(other).seen(newer).sightings == (other, newer)
+
+
+def test_fresh_evidence_alone_makes_no_difference() -> None:
+    """A tool call that tells nothing new costs no row; anything else does."""
+    fresh = Sighting(source=Source.HOOK, says="PostToolUse", at=NOON + 9)
+    later = replace(IDLE.seen(fresh), verdict=fresh)
+
+    assert not later.differs(IDLE)
+    assert replace(later, dialog="rm x?").differs(IDLE)
+    assert later.with_message(HELLO).differs(IDLE)

@@ -141,7 +141,9 @@ class Rig:
         """Take in everything the agent has to report."""
         while agent.hooks:
             hook = agent.hooks[0].hook
-            await engine.hook(agent.session, f"{agent.session} 0".encode(), hook=hook.id, at=hook.at)
+            await engine.hook(
+                agent.session, f"{agent.session} 0".encode(), hook=hook.id, at=hook.at
+            )
             agent.hooks.pop(0)
 
     async def until_given(self, engine: Engine, agent: Agent, count: int = 1) -> None:
@@ -166,4 +168,3 @@ def said(nth: int = 1, **changes: Any) -> NewMessage:
         "mode": Mode.SEQUENTIAL, "notify": True, "expires_in": None,
     }  # fmt: skip
     return NewMessage(**{**plain, **changes})
-

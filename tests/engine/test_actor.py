@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from sm.core.effects import CheckPane, KillAgent, LaunchAgent, QueueNotice, RenameTmux
+from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, QueueNotice, RenameTmux
 from sm.core.events import AgentStarted, EffectFailed, TmuxRenamed
 from sm.core.ids import MessageId, SessionId
+from sm.core.journal import PendingEffect
 from sm.core.message import Message
-from sm.core.state import State
+from sm.core.state import Session, State
 from sm.engine.actor import RETRY_AFTER, Actor
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
@@ -31,7 +32,7 @@ class Stage:
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.actor.bind(self.loop)
 
-    def session(self, session_id: SessionId) -> object:
+    def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
 
     async def start(self, *sessions: SessionId) -> None:
@@ -52,18 +53,15 @@ def notice(to: SessionId) -> QueueNotice:
     return QueueNotice(to=to, message=text)
 
 
-async def carry_out(stage: Stage, *effects: object) -> None:
+def asked(number: int, effect: Effect, *, by: SessionId = ADA) -> PendingEffect:
+    return PendingEffect(id=1000 + number, session=by, effect=effect)
+
+
+async def carry_out(stage: Stage, *effects: Effect) -> None:
     """Ask for effects of ada as the core would, and let them come to their end."""
-    for number, effect in enumerate(effects, start=1000):
-        pending = _pending(number, effect)
-        stage.actor.submit(pending)
+    for number, effect in enumerate(effects):
+        stage.actor.submit(asked(number, effect))
     await asyncio.sleep(30)
-
-
-def _pending(number: int, effect: object):  # type: ignore[no-untyped-def]
-    from sm.core.journal import PendingEffect
-
-    return PendingEffect(id=number, session=ADA, effect=effect)  # type: ignore[arg-type]
 
 
 async def test_an_outcome_is_committed_as_an_event(stage: Stage) -> None:
@@ -81,11 +79,9 @@ async def test_effects_of_one_session_run_one_after_another(stage: Stage) -> Non
         await stage.start(ADA, BOB)
         stage.world.calls.clear()
         stuck = stage.world.agent("ada").stuck = asyncio.Event()
-        stage.actor.submit(_pending(1000, CheckPane()))
-        stage.actor.submit(_pending(1001, RenameTmux(name="grace")))
-        from dataclasses import replace
-
-        stage.actor.submit(replace(_pending(1002, RenameTmux(name="rob")), session=BOB))
+        stage.actor.submit(asked(1, CheckPane()))
+        stage.actor.submit(asked(2, RenameTmux(name="grace")))
+        stage.actor.submit(asked(3, RenameTmux(name="rob"), by=BOB))
         await asyncio.sleep(5)
         assert stage.world.calls == ["rename rob"]
 
@@ -99,7 +95,7 @@ async def test_an_effect_whose_outcome_could_not_be_stored_runs_again(stage: Sta
     async with at_work(stage.loop.run(), stage.actor.run()):
         await stage.loop.post(ADA, requested())
         stage.store.failures = 2
-        stage.actor.submit(_pending(1000, KillAgent()))
+        stage.actor.submit(asked(1, KillAgent()))
         await asyncio.sleep(3 * RETRY_AFTER)
 
     assert stage.world.calls == ["launch ada", "kill ada"], "the pane was found, not made again"
@@ -109,7 +105,6 @@ async def test_an_effect_whose_outcome_could_not_be_stored_runs_again(stage: Sta
 
 async def test_an_error_nobody_foresaw_is_an_outcome(stage: Stage) -> None:
     """The daemon lives on, the log has the trace, the session goes on."""
-    stage.world.refuses_launch = False
     async with at_work(stage.loop.run(), stage.actor.run()):
         await stage.start(ADA)
         stage.world.silent = True
@@ -118,9 +113,7 @@ async def test_an_error_nobody_foresaw_is_an_outcome(stage: Stage) -> None:
         await carry_out(stage, CheckPane())
 
     [failed] = stage.store.batches[-2]
-    assert failed == EffectFailed(
-        effect="KillAgent", error="TerminalUnreachableError: no answer"
-    )
+    assert failed == EffectFailed(effect="KillAgent", error="TerminalUnreachableError: no answer")
     assert stage.store.kinds[-1] == ["PaneSeen"]
     assert stage.log.lines == ["An effect failed"]
 
@@ -129,8 +122,8 @@ async def test_what_was_submitted_before_the_start_is_done_first(stage: Stage) -
     """Effects of the last daemon come before those of this one, in their order."""
     async with at_work(stage.loop.run()):
         await stage.loop.post(ADA, requested())
-        stage.actor.submit(_pending(1000, RenameTmux(name="one")))
-        stage.actor.submit(_pending(1001, RenameTmux(name="two")))
+        stage.actor.submit(asked(1, RenameTmux(name="one")))
+        stage.actor.submit(asked(2, RenameTmux(name="two")))
         async with at_work(stage.actor.run()):
             await asyncio.sleep(1)
 
@@ -138,22 +131,24 @@ async def test_what_was_submitted_before_the_start_is_done_first(stage: Stage) -
 
 
 async def test_a_rename_tells_the_name_tmux_gave(stage: Stage) -> None:
-    """And without a pane there is nothing to rename."""
+    """The pane carries it from now on."""
     async with at_work(stage.loop.run(), stage.actor.run()):
-        await stage.loop.post(BOB, requested(BOB))
         await stage.start(ADA)
         await carry_out(stage, RenameTmux(name="grace"))
-        [renamed] = stage.store.batches[-1]
-        assert isinstance(renamed, TmuxRenamed)
-        assert renamed.pane.session == "grace"
 
-    stage.world.silent = True
-    other = Stage(FlakyStore())
-    other.world.refuses_launch = True
-    async with at_work(other.loop.run(), other.actor.run()):
-        await other.start(ADA)
-        await carry_out(other, RenameTmux(name="grace"))
-    assert other.store.batches[-1] == [EffectFailed(effect="RenameTmux", error="there is no pane")]
+    [renamed] = stage.store.batches[-1]
+    assert isinstance(renamed, TmuxRenamed)
+    assert renamed.pane.session == "grace"
+
+
+async def test_without_a_pane_there_is_nothing_to_rename(stage: Stage) -> None:
+    """The agent could not be started."""
+    stage.world.refuses_launch = True
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA)
+        await carry_out(stage, RenameTmux(name="grace"))
+
+    assert stage.store.batches[-1] == [EffectFailed(effect="RenameTmux", error="there is no pane")]
 
 
 async def test_a_killed_session_needs_its_environment_no_more(stage: Stage) -> None:

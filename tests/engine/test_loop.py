@@ -9,6 +9,7 @@ from sm.core.effects import LaunchAgent
 from sm.core.events import ReminderSet, Renamed
 from sm.core.ids import HookId, ReminderId
 from sm.core.journal import PendingEffect
+from sm.core.state import Session
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Store
 from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, at_work, requested, tick
@@ -91,8 +92,8 @@ async def test_a_commit_that_failed_never_happened(flaky: FlakyStore) -> None:
         flaky.failures = 1
         with pytest.raises(DiskFullError):
             await loop.post(ADA, Renamed(name="grace"))
+        flaky.failures = 1
         with pytest.raises(DiskFullError):
-            flaky.failures = 1
             await loop.post(BOB, requested(BOB))
 
         assert [s.name for s in loop.sessions] == ["ada"]
@@ -105,19 +106,17 @@ async def test_a_commit_that_failed_never_happened(flaky: FlakyStore) -> None:
 async def test_what_was_built_on_a_failed_commit_falls_with_it(flaky: FlakyStore) -> None:
     """Posted while the commit failed, or while it was undone: it stands on nothing."""
     loop, _ = build(flaky)
-    late: list[asyncio.Future[object]] = []
+    late: list[asyncio.Future[Session]] = []
     async with at_work(loop.run()):
         await loop.post(ADA, requested())
         flaky.failures = 1
-        flaky.while_reading = lambda: late.append(
-            asyncio.ensure_future(loop.post(ADA, tick()))
-        )
+        flaky.while_reading = lambda: late.append(loop.post(ADA, tick()))
         flaky.open.clear()
         first = loop.post(ADA, Renamed(name="grace"))
         await asyncio.sleep(1)
         second = loop.post(ADA, tick())
         flaky.open.set()
-        failed = await asyncio.gather(first, second, return_exceptions=True)
+        failed = [*await asyncio.gather(first, second, return_exceptions=True)]
         flaky.while_reading = lambda: None
         failed += await asyncio.gather(*late, return_exceptions=True)
 

@@ -85,9 +85,7 @@ def test_an_ambiguous_prefix_is_refused_with_all_it_fits() -> None:
     with pytest.raises(NotFoundError) as refusal:
         find("abcd", [ADA, BOB])
 
-    assert str(refusal.value) == (
-        "'abcd' fits several sessions: abcd0001 (ada), abcd0002 (bob)."
-    )
+    assert str(refusal.value) == ("'abcd' fits several sessions: abcd0001 (ada), abcd0002 (bob).")
 
 
 def test_the_living_come_before_the_ended() -> None:

@@ -281,9 +281,7 @@ async def test_an_enter_for_a_message_already_reported_is_not_pressed(desk: Desk
 
 async def test_an_agent_whose_box_cannot_be_read_gets_enter_after_a_moment(desk: Desk) -> None:
     """A generic program: whatever its screen shows."""
-    desk.session = replace(
-        desk.session, agent=GENERIC.agent, proves=False, pane=desk.agent.pane
-    )
+    desk.session = replace(desk.session, agent=GENERIC.agent, proves=False, pane=desk.agent.pane)
     desk.agent.box = TEXT
 
     await desk.typist.enter(ADA, ENTER)

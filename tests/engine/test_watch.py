@@ -19,7 +19,6 @@ class Seen:
     def __init__(self, rig: Rig, engine: Engine, agent: Agent, store: FlakyStore) -> None:
         self.rig, self.engine, self.agent, self.store = rig, engine, agent, store
 
-    @property
     def state(self) -> State:
         return self.engine.session(ADA).state
 
@@ -29,7 +28,7 @@ class Seen:
         self.agent.submit()
         await self.rig.deliver(self.engine, self.agent)
         await asyncio.sleep(2)
-        assert self.state is State.WORKING
+        assert self.state() is State.WORKING
 
     def count(self, kind: str) -> int:
         return sum(batch.count(kind) for batch in self.store.kinds)
@@ -38,7 +37,9 @@ class Seen:
 @pytest.fixture
 async def ada(rig: Rig, flaky: FlakyStore) -> AsyncIterator[Seen]:
     async with rig.running() as engine:
-        yield Seen(rig, engine, await rig.start(engine), flaky)
+        agent = await rig.start(engine)
+        await asyncio.sleep(1)
+        yield Seen(rig, engine, agent, flaky)
 
 
 async def test_a_turn_that_ends_silently_is_seen(ada: Seen) -> None:
@@ -47,7 +48,7 @@ async def test_a_turn_that_ends_silently_is_seen(ada: Seen) -> None:
     ada.agent.sign = Sign.PROMPT
     await asyncio.sleep(3 * EVERY)
 
-    assert ada.state is State.IDLE
+    assert ada.state() is State.IDLE
 
 
 async def test_one_look_is_not_enough(ada: Seen) -> None:
@@ -65,11 +66,11 @@ async def test_a_dialog_is_seen_and_its_answer_too(ada: Seen) -> None:
     await ada.working()
     ada.agent.sign = Sign.DIALOG
     await asyncio.sleep(3 * EVERY)
-    assert ada.state is State.WAITING
+    assert ada.state() is State.WAITING
 
     ada.agent.sign = Sign.BUSY
     await asyncio.sleep(3 * EVERY)
-    assert ada.state is State.WORKING
+    assert ada.state() is State.WORKING
 
 
 async def test_a_look_that_shows_what_we_know_is_no_news(ada: Seen) -> None:
@@ -82,11 +83,11 @@ async def test_a_look_that_shows_what_we_know_is_no_news(ada: Seen) -> None:
 
 async def test_an_idle_agent_is_not_looked_at(ada: Seen) -> None:
     """Nothing is asked of tmux while nothing can happen."""
-    assert ada.state is State.IDLE
+    assert ada.state() is State.IDLE
     ada.agent.sign = Sign.DIALOG
     await asyncio.sleep(100)
 
-    assert ada.state is State.IDLE
+    assert ada.state() is State.IDLE
 
 
 async def test_an_agent_that_sends_no_hook_is_seen_to_be_ready(rig: Rig) -> None:
@@ -104,7 +105,7 @@ async def test_a_screen_under_copy_mode_tells_nothing(ada: Seen) -> None:
     ada.agent.sign, ada.agent.in_mode = Sign.PROMPT, True
     await asyncio.sleep(10)
 
-    assert ada.state is State.WORKING
+    assert ada.state() is State.WORKING
 
 
 async def test_a_death_is_told_when_the_process_ends(ada: Seen) -> None:
@@ -113,9 +114,19 @@ async def test_a_death_is_told_when_the_process_ends(ada: Seen) -> None:
     ada.rig.processes.watched[ada.agent.pane.pid]()
     await asyncio.sleep(1)
 
-    assert ada.state is State.CRASHED
+    assert ada.state() is State.CRASHED
     await asyncio.sleep(1)
     assert ada.rig.processes.watched == {}, "nobody waits for it any more"
+
+
+async def test_an_ended_session_needs_its_environment_no_more(ada: Seen) -> None:
+    """It ended by itself; the caller's environment is forgotten as after a kill."""
+    ada.agent.die(status=0)
+    ada.rig.processes.watched[ada.agent.pane.pid]()
+    await asyncio.sleep(2)
+
+    assert ada.state() is State.ENDED
+    assert ada.rig.folders.forgotten == [ADA]
 
 
 async def test_a_death_that_could_not_be_stored_is_told_again(ada: Seen) -> None:
@@ -125,7 +136,7 @@ async def test_a_death_that_could_not_be_stored_is_told_again(ada: Seen) -> None
     ada.rig.processes.watched[ada.agent.pane.pid]()
     await asyncio.sleep(10)
 
-    assert ada.state is State.CRASHED
+    assert ada.state() is State.CRASHED
 
 
 async def test_a_screen_that_could_not_be_stored_is_seen_again(ada: Seen) -> None:
@@ -135,7 +146,7 @@ async def test_a_screen_that_could_not_be_stored_is_seen_again(ada: Seen) -> Non
     ada.store.failures = 2
     await asyncio.sleep(10)
 
-    assert ada.state is State.IDLE
+    assert ada.state() is State.IDLE
 
 
 async def test_a_working_agents_pane_that_disappears_is_a_death(ada: Seen) -> None:
@@ -144,7 +155,7 @@ async def test_a_working_agents_pane_that_disappears_is_a_death(ada: Seen) -> No
     ada.agent.gone = ada.agent.dead = True
     await asyncio.sleep(3 * EVERY)
 
-    assert ada.state is State.CRASHED
+    assert ada.state() is State.CRASHED
 
 
 async def test_a_silent_tmux_changes_nothing_by_itself(ada: Seen) -> None:
@@ -152,13 +163,13 @@ async def test_a_silent_tmux_changes_nothing_by_itself(ada: Seen) -> None:
     await ada.working()
     ada.rig.world.silent = True
     await asyncio.sleep(10)
-    assert ada.state is State.WORKING
+    assert ada.state() is State.WORKING
 
     await ada.engine.watch.inspect(ADA)
-    assert ada.state is State.UNKNOWN
+    assert ada.state() is State.UNKNOWN
     ada.rig.world.silent = False
     await ada.engine.watch.inspect(ADA)
-    assert ada.state is State.WORKING
+    assert ada.state() is State.WORKING
 
 
 async def test_inspecting_a_healthy_agent_is_no_news(ada: Seen) -> None:

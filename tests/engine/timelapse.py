@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TypeVar, TypeVarTuple, Unpack
 
-
 NOON = 1_700_000_000.0
 
 T = TypeVar("T")
@@ -38,11 +37,11 @@ class TimelapseLoop(asyncio.SelectorEventLoop):
         # Small numbers: asyncio adds a nanosecond, which would vanish in the seconds since 1970.
         return self._skipping.skipped
 
-    def run_in_executor(  # type: ignore[override]  # typeshed asks for a coroutine's own future
+    def run_in_executor(
         self,
         executor: Executor | None,
         func: Callable[[Unpack[Ts]], T],
-        *args: Unpack[Ts],
+        *args: *Ts,
     ) -> asyncio.Future[T]:
         future: asyncio.Future[T] = self.create_future()
         try:

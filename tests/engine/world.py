@@ -30,6 +30,7 @@ from sm.core.launch import (
     TerminalUnreachableError,
 )
 from sm.core.terminal import Pane, PaneStatus, Screen, Sign, View
+from sm.engine.ports import Dialect
 
 PASTED = "@sm_pasted"
 STARTED = 7
@@ -135,9 +136,7 @@ class Agent:
 
     def start(self) -> None:
         hook = self.hook("SessionStart")
-        self.hooks.append(
-            ContextStarted(hook=hook, source="startup", transcript=self.transcript)
-        )
+        self.hooks.append(ContextStarted(hook=hook, source="startup", transcript=self.transcript))
 
     def use_tool(self) -> None:
         self.shown = True
@@ -327,10 +326,7 @@ class ScriptedDialect:
 
     world: World
     name: str
-
-    @property
-    def proves(self) -> bool:
-        return self.name != "cat"
+    proves: bool
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -366,8 +362,8 @@ class ScriptedDialect:
 class ScriptedDialects:
     world: World
 
-    def named(self, agent: str) -> ScriptedDialect:
-        return ScriptedDialect(self.world, agent)
+    def named(self, agent: str) -> Dialect:
+        return ScriptedDialect(self.world, agent, proves=agent != "cat")
 
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {key: value for key, value in environment.items() if key != "CLAUDECODE"}

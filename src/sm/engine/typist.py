@@ -30,7 +30,6 @@ SHOWN_WITHIN = 3.0
 UNPROVED_GAP = 0.3
 """Between paste and Enter, for an agent whose box we cannot read."""
 ENTERED, INTERRUPTED = "@sm_entered", "@sm_interrupted"
-_NO_RECORD = "the agent has not named its transcript"
 
 
 class Typist:
@@ -138,19 +137,20 @@ class Typist:
             view = await self._look(session)
         except TerminalUnreachableError:
             return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.words)
-        gone = view is None or view.dead or not self._lives(session)
-        if gone and (transcript is not None or not session.proves):
-            return self._found(effect, Place.NOWHERE, Obstacle.AGENT_GONE.words)
-        if view is None or gone:
-            return self._found(effect, Place.CANNOT_LOOK, _NO_RECORD)
+        if view is None or view.dead or not self._lives(session):
+            return self._missed(effect, session, Obstacle.AGENT_GONE.words)
         screen = dialect.read_screen(view)
         if dialect.box_holds(screen, effect.message):
             return self._found(effect, Place.BOX, "it stands in the prompt box")
-        if transcript is None:
-            return self._found(effect, Place.CANNOT_LOOK, _NO_RECORD)
         if screen.sign is Sign.PROMPT:
-            return self._found(effect, Place.NOWHERE, _whereabouts(screen))
+            return self._missed(effect, session, _whereabouts(screen))
         return self._found(effect, Place.CANNOT_LOOK, f"the screen shows: {screen.sign.value}")
+
+    def _missed(self, effect: SeekMessage, session: Session, evidence: str) -> MessageSought:
+        """It is nowhere only if the agent keeps a record and we know which one lacks it."""
+        if session.proves and session.context.transcript is None:
+            return self._found(effect, Place.CANNOT_LOOK, "the agent has not named its transcript")
+        return self._found(effect, Place.NOWHERE, evidence)
 
     @staticmethod
     def _found(effect: SeekMessage, place: Place, evidence: str) -> MessageSought:
