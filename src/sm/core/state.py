@@ -1,7 +1,8 @@
 """A session as a value: the facts we hold, and the state we claim from them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from operator import attrgetter
 
 from sm.core.ids import ContextId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import Message, Route
@@ -192,9 +193,14 @@ class Session:
 
     def differs(self, before: "Session") -> bool:
         """Whether more than the age of the evidence is new since then."""
-        return replace(self, sightings=before.sightings, verdict=before.verdict) != before
+        return _all_but_evidence(self) != _all_but_evidence(before)
 
     def seen(self, sighting: Sighting) -> "Session":
         """The session with one more piece of evidence; the newest of each source is kept."""
         kept = tuple(s for s in self.sightings if s.source != sighting.source)
         return replace(self, sightings=(*kept, sighting))
+
+
+_all_but_evidence = attrgetter(
+    *(field.name for field in fields(Session) if field.name not in ("sightings", "verdict"))
+)

@@ -38,7 +38,8 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
     """The session after one report of its agent."""
     if is_foreign(session, event):
         return session, ()
-    session = replace(session, lost=False)
+    if session.lost:
+        session = replace(session, lost=False)
     match event:
         case ContextStarted():
             return context_started(session, event, now)
@@ -118,7 +119,9 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
     if isinstance(event, ToolStarted) and turn.prompt == event.hook.prompt:
-        turn = replace(turn, tool=event.tool)
+        turn = turn if turn.tool == event.tool else replace(turn, tool=event.tool)
+    if turn is session.turn and dialog == session.dialog and session.ready:
+        return session, ()
     return replace(session, turn=turn, dialog=dialog, ready=True), ()
 
 
