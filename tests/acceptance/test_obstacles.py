@@ -45,7 +45,7 @@ def test_an_open_dialog_is_not_answered_by_a_message(sm: Sm) -> None:
     urgent = sm.run("send", "ada", "now", "--urgent").strip()
 
     wait_for_reason(sm, urgent, "a dialog is open")
-    assert waiting(sm, messages[0]) == f"behind message {urgent}"
+    assert waiting(sm, messages[0]).startswith(f"behind message {urgent}: a dialog is open")
     assert not (sm.work / "approved").exists()
     assert sm.state("ada") == "waiting"
     sm.tmux("send-keys", "-t", sm.pane("ada"), "Escape")
@@ -211,3 +211,18 @@ def test_an_agent_that_cannot_be_started_is_refused_in_words(sm: Sm, agent: str)
     assert done.stderr.startswith("sm: ")
     assert "Traceback" not in done.stderr
     assert sm.json("ls") == []
+
+
+def test_a_letter_typed_beside_a_message_does_not_double_it(sm: Sm) -> None:
+    """A person's key falls between paste and Enter, and they send both off: it arrived once."""
+    sm.new_demo("ada", "--swallow-enter", "1")
+    queued(sm, "ada", "one")
+    wait_until(lambda: "entered" in str(sm.messages("ada")[0]["receipts"]), 10)
+
+    sm.tmux("send-keys", "-t", sm.pane("ada"), "-l", "y")
+    sm.tmux("send-keys", "-t", sm.pane("ada"), "Enter")
+
+    sm.run("wait", "ada", "--timeout", "30")
+    sm.run("send", "ada", "two", "--wait", "20")
+    assert [p.count("one") for p in sm.received("ada")] == [1, 0]
+    assert sm.messages("ada")[0]["state"] == "done"

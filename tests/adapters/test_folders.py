@@ -62,7 +62,7 @@ def test_an_open_file_is_closed_when_it_is_replaced(tmp_path: Path) -> None:
 
 def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolders) -> None:
     """Directory, program, the caller's environment, and what the dialect adds to it."""
-    folders.prepare(ADA, _line(folders), {"A": "1", "B": "1"}, "/work")
+    folders.prepare(ADA, _line(folders), {"A": "1", "B": "1"}, "/shop")
 
     folder = folders.folder(ADA)
     launcher, file = folders.launch_argv(ADA)
@@ -70,7 +70,7 @@ def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolde
     assert json.loads(Path(file).read_text()) == {
         "argv": ["/bin/x", "-a"],
         "environment": {"A": "1", "B": "2"},
-        "cwd": "/work",
+        "cwd": "/shop",
     }
     assert (folder / "settings.json").read_bytes() == b"{}"
     assert {_mode(p) for p in folder.iterdir()} == {0o600}
@@ -79,7 +79,7 @@ def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolde
 
 def test_the_environment_is_forgotten_and_the_log_stays(folders: SessionFolders) -> None:
     """A session that is over keeps no secrets of its caller."""
-    folders.prepare(ADA, _line(folders), {"KEY": "secret"}, "/work")
+    folders.prepare(ADA, _line(folders), {"KEY": "secret"}, "/shop")
 
     folders.forget_environment(ADA)
     folders.forget_environment(ADA)
@@ -91,7 +91,7 @@ def test_the_environment_is_forgotten_and_the_log_stays(folders: SessionFolders)
 
 def test_a_folder_can_be_taken_back(folders: SessionFolders) -> None:
     """A session that was never stored leaves nothing behind."""
-    folders.prepare(ADA, _line(folders), {}, "/work")
+    folders.prepare(ADA, _line(folders), {}, "/shop")
 
     folders.discard(ADA)
     folders.discard(ADA)

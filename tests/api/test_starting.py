@@ -162,7 +162,18 @@ def test_what_is_kept_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     for name, value in {**kept, "AWS_SECRET_ACCESS_KEY": "x", "TMUX": "y"}.items():
         monkeypatch.setenv(name, value)
 
-    assert starting.clean_environment() == kept
+    usual = ":".join(["/bin", *starting._USUAL_PLACES])
+    assert starting.clean_environment() == {**kept, "PATH": usual}
+
+
+def test_a_relative_home_means_the_same_folder_to_the_daemon(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The daemon works in another directory than whoever started it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SM_HOME", "here")
+
+    assert starting.clean_environment()["SM_HOME"] == str(tmp_path / "here")
 
 
 @pytest.mark.parametrize(

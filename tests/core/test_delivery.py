@@ -351,6 +351,20 @@ def test_the_agents_death_is_followed_by_a_search_in_its_record() -> None:
     assert (held(again).state, again.state) == (MessageState.QUEUED, State.CRASHED)
 
 
+def test_a_dead_agent_whose_record_is_not_known_is_not_searched_for_ever() -> None:
+    """It may have taken the message, so it is not typed again; the receipt says what is known."""
+    session = after(ENTERED, AgentExited(status=1, signal=None, evidence="gone"))
+    for _ in range(MISSES_ALLOWED):
+        session = after(session, sought(Place.CANNOT_LOOK))
+        assert held(session).state is MessageState.OFFERED
+
+    session = after(session, sought(Place.CANNOT_LOOK))
+
+    assert held(session).state is MessageState.REFUSED
+    assert held(session).receipts[-1].evidence == "never reported: looked"
+    assert session.attempt is None
+
+
 # --- urgent --------------------------------------------------------------------------------
 
 
@@ -549,7 +563,8 @@ def test_a_waiting_message_says_why() -> None:
     assert (
         delivery.why_waiting(session, first) == "the agent is working; it comes at the turn's end"
     )
-    assert delivery.why_waiting(session, second) == f"behind message {HELLO.id}"
+    behind = f"behind message {HELLO.id}: the agent is working; it comes at the turn's end"
+    assert delivery.why_waiting(session, second) == behind
     draft = replace(first, held=Obstacle.DRAFT.words)
     assert delivery.why_waiting(session, draft) == Obstacle.DRAFT.words
     assert delivery.why_waiting(session, replace(first, state=MessageState.DONE)) is None

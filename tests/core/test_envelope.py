@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm.core.envelope import head, message_in, sanitise, tail, unwrap, wrap
+from sm.core.envelope import head, message_in, quoted_in, sanitise, tail, unwrap, wrap
 from sm.core.ids import MessageId
 
 ID, OTHER = MessageId("0123456789ab"), MessageId("ba9876543210")
@@ -40,13 +40,16 @@ def test_a_text_cannot_pass_for_another_message(text: str, sender: str) -> None:
     assert message_in(wrap(ID, sender, text)) == ID
 
 
-@given(TEXTS)
-def test_words_around_an_envelope_are_not_a_message(text: str) -> None:
-    """A person who quotes a whole envelope has not received that message."""
-    around = f"look: {wrap(OTHER, 'eve', text)}"
+@given(TEXTS, st.text())
+def test_words_typed_beside_a_message_do_not_hide_it(text: str, words: str) -> None:
+    """A person added to it in the last moment: it has arrived all the same, and whole."""
+    behind = f"{wrap(ID, 'you', text)} {words.replace('[', '')}"
 
-    assert message_in(around) is None
-    assert unwrap(around) is None
+    assert message_in(behind) == ID
+    assert unwrap(behind) == sanitise(text)
+    before = f"look: {wrap(ID, 'you', text)}"
+    assert message_in(before) is None, "it may only be quoted"
+    assert ID in quoted_in(before)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +58,21 @@ def test_words_around_an_envelope_are_not_a_message(text: str) -> None:
         "",
         "hello",
         head(ID, "you"),
-        f"{head(ID, 'you')}\nhello",
         f"hello\n{tail(ID)}",
-        f"{head(ID, 'you')}\nhello\n{tail(OTHER)}",
-        f"{wrap(ID, 'you', 'hello')} and more",
+        f"what is {head(ID, 'you')}\n?",
+        f"what is {head(ID, 'you')}\nhello\n{tail(OTHER)}",
     ],
 )
-def test_half_an_envelope_proves_nothing(prompt: str) -> None:
-    """A prompt that was cut, or that somebody added to, is not the message."""
+def test_a_marker_alone_proves_nothing(prompt: str) -> None:
+    """Words that mention a message are not the message."""
     assert message_in(prompt) is None
+    assert unwrap(prompt) is None
+
+
+def test_a_prompt_whose_end_was_cut_is_still_the_message() -> None:
+    """A hook may carry only the beginning of a long prompt; its text is then not known."""
+    assert message_in(f"{head(ID, 'you')}\nhello") == ID
+    assert unwrap(f"{head(ID, 'you')}\nhello") is None
 
 
 def test_blanks_around_the_prompt_do_not_hide_the_message() -> None:

@@ -128,7 +128,7 @@ class Exchange(RuleBasedStateMachine):
             )
         )  # fmt: skip
 
-    @precondition(lambda self: self.sent)
+    @precondition(lambda self: len(self.session.messages) > 2)
     @rule(back=st.integers(1, 3))
     def cancel(self, back: int) -> None:
         self.post(MessageCancelled(message=list(self.sent)[-min(back, len(self.sent))]))
@@ -153,6 +153,24 @@ class Exchange(RuleBasedStateMachine):
                 outcome = self.carry_out()
                 self.pending.pop(0)
                 self.post(outcome)
+
+    @rule()
+    def they_are_left_in_peace(self) -> None:
+        """Nobody disturbs: what was begun is carried on."""
+        self.undisturbed()
+        self.one_quiet_round(2.1)
+
+    @rule()
+    def they_go_on_unheard(self) -> None:
+        """The same, but no hook gets through."""
+        self.undisturbed()
+        self.effects_run(3)
+        self.time_passes(2.1)
+
+    def undisturbed(self) -> None:
+        if self.is_(Sign.DIALOG):
+            self.agent.answer()
+        self.agent.box = self.agent.box.replace(DRAFT, "")
 
     @precondition(lambda self: self.pending)
     @rule(how=st.sampled_from(["after", "after", "before"]))
@@ -214,27 +232,29 @@ class Exchange(RuleBasedStateMachine):
             case _:
                 self.agent.sign = Sign.PROMPT
 
-    @precondition(lambda self: self.is_(Sign.PROMPT))
+    @precondition(lambda self: self.is_(Sign.PROMPT) and self.session.attempt is not None)
     @rule()
     def a_dialog_opens(self) -> None:
         self.agent.ask()
 
-    @precondition(lambda self: self.is_(Sign.PROMPT))
+    @precondition(lambda self: self.is_(Sign.PROMPT) and not self.agent.swallows)
     @rule(times=st.sampled_from([1, 1, 4]))
     def enters_will_be_swallowed(self, times: int) -> None:
         self.agent.swallows = times
 
-    @precondition(lambda self: self.mortal and self.agent.turns)
-    @rule()
-    def the_agent_dies(self) -> None:
+    @precondition(lambda self: self.mortal and self.agent.turns > 1 and not self.agent.dead)
+    @rule(noticed=st.booleans())
+    def the_agent_dies(self, noticed: bool) -> None:
         self.agent.die()
+        if noticed:
+            self.post(self.loop.run_until_complete(self.launcher.check(self.session)))
 
     @precondition(lambda self: self.is_(Sign.DIALOG))
     @rule()
     def a_person_answers(self) -> None:
         self.agent.answer()
 
-    @precondition(lambda self: not self.is_(Sign.DIALOG))
+    @precondition(lambda self: not self.is_(Sign.DIALOG) and DRAFT not in self.agent.box)
     @rule()
     def a_person_types(self) -> None:
         self.agent.box += DRAFT
@@ -244,16 +264,12 @@ class Exchange(RuleBasedStateMachine):
     def a_person_clears_the_box(self) -> None:
         self.agent.box = ""
 
-    @precondition(lambda self: self.is_(Sign.PROMPT) and self.is_of_one_hand())
+    @precondition(lambda self: self.is_(Sign.PROMPT) and self.agent.box)
     @rule()
     def a_person_presses_enter(self) -> None:
+        """Whatever stands there: a message with their own words beside it has arrived, too."""
         self.time += MOMENT
         self.agent.submit()
-
-    def is_of_one_hand(self) -> bool:
-        """Whether the box holds only a person's words or only ours."""
-        box = self.agent.box
-        return bool(box) and (box == DRAFT or envelope.message_in(box) is not None)
 
     # --- what must hold ------------------------------------------------------------------
 
@@ -265,8 +281,8 @@ class Exchange(RuleBasedStateMachine):
     def every_message_arrives_at_most_once_and_whole(self) -> None:
         received = self.agent.received
         assert len(received) == len(set(received)), received
-        ours = [prompt for prompt in self.agent.got if prompt != DRAFT]
-        assert [envelope.unwrap(p) for p in ours] == [f"text of {m}" for m in received]
+        texts = [envelope.unwrap(prompt) for prompt in self.agent.got]
+        assert [text for text in texts if text] == [f"text of {m}" for m in received]
 
     @invariant()
     def messages_of_one_mode_keep_their_order(self) -> None:
@@ -287,10 +303,7 @@ class Exchange(RuleBasedStateMachine):
         """Leave them in peace, and everything comes to its end."""
         try:
             self.settle()
-            received = set(self.agent.received)
-            for message in self.sent.values():
-                if message.id in received or not self.agent.dead:
-                    assert message.state in (MessageState.DONE, MessageState.CANCELLED), message
+            self.every_message_has_come_to_its_end()
             self.nothing_is_typed_where_it_must_not_be()
             self.every_message_arrives_at_most_once_and_whole()
             self.messages_of_one_mode_keep_their_order()
@@ -298,30 +311,42 @@ class Exchange(RuleBasedStateMachine):
         finally:
             self.loop.close()
 
+    def every_message_has_come_to_its_end(self) -> None:
+        """Done or withdrawn; of a dead agent's, what it never took is kept for another one."""
+        received = set(self.agent.received)
+        for message in self.sent.values():
+            ends = {MessageState.DONE, MessageState.CANCELLED}
+            if self.agent.dead:
+                ends |= {MessageState.REFUSED}
+            if self.agent.dead and message.id not in received:
+                ends |= {MessageState.QUEUED}
+                ends -= {MessageState.DONE}
+            assert message.state in ends, message
+
     def settle(self) -> None:
         self.agent.swallows, self.world.hang = 0, None
         if self.is_(Sign.DIALOG):
             self.agent.answer()
         self.agent.box = ""
         for _ in range(40 + 15 * len(self.sent)):
-            self.one_quiet_round()
+            self.one_quiet_round(16.0)
             if not any(m.is_open for m in self.sent.values()) and not self.pending:
                 return
 
-    def one_quiet_round(self) -> None:
+    def one_quiet_round(self, seconds: float) -> None:
         while self.agent.hooks:
             self.a_hook_arrives(0)
         while self.pending:
             self.effects_run(1)
         if self.is_(Sign.BUSY) and not self.agent.hooks:
             self.the_agent_goes_on("stop")
-        if self.agent.dead or self.session.state in WATCHED:
+        if self.session.alive and (self.agent.dead or self.session.state in WATCHED):
             self.the_watch_looks()
-        self.time_passes(16.0)
+        self.time_passes(seconds)
 
 
 _PROVING = os.environ.get("HYPOTHESIS_PROFILE") == "prove"
 Exchange.TestCase.settings = settings(
-    max_examples=5000 if _PROVING else 400, stateful_step_count=80 if _PROVING else 50
+    max_examples=20_000 if _PROVING else 400, stateful_step_count=80 if _PROVING else 50
 )
 TestExchange = Exchange.TestCase

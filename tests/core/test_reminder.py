@@ -42,11 +42,22 @@ def test_each_round_is_a_message_of_its_own() -> None:
     """Two rounds are two messages; one round told twice is one."""
     session = after(WORKING, HOURLY)
     once = after(session, RING, at=NOON + 60)
+    taken = replace(once, messages=())
 
-    twice = after(once, RING, at=NOON + 60 + 3600)
+    twice = after(taken, RING, at=NOON + 60 + 3600)
 
-    assert len({m.id for m in twice.messages}) == 2
+    assert twice.messages[0].id != once.messages[0].id
     assert after(session, RING, at=NOON + 61).messages[0].id == once.messages[0].id
+
+
+def test_rounds_do_not_pile_up_while_the_last_one_waits() -> None:
+    """An agent that is stuck for a night is reminded once, not once an hour."""
+    session = after(WORKING, HOURLY)
+    for hour in range(5):
+        session = after(session, RING, at=NOON + 60 + hour * 3600)
+
+    assert len(session.messages) == 1
+    assert due(session, "reminder:tea") == NOON + 60 + 5 * 3600
 
 
 def test_a_reminder_set_again_replaces_the_first() -> None:

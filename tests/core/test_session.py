@@ -25,7 +25,7 @@ from sm.core.events import (
     TmuxRenamed,
 )
 from sm.core.message import MessageState
-from sm.core.session import create
+from sm.core.session import ASK_AGAIN_AFTER, create
 from sm.core.state import Session, Source, State
 from sm.core.terminal import Sign
 from tests.core.samples import (
@@ -49,7 +49,7 @@ from tests.core.samples import (
 )
 
 REQUEST = SessionRequested(
-    id=ADA, name="ada", agent="claude", arguments=(), cwd="/work", parent=BOB, proves=True,
+    id=ADA, name="ada", agent="claude", arguments=(), cwd="/shop", parent=BOB, proves=True,
     context=CONTEXT,
 )  # fmt: skip
 NEW, _ = create(REQUEST, NOON)
@@ -101,6 +101,16 @@ def test_a_launch_that_broke_does_not_leave_the_session_starting() -> None:
     assert killed.state is State.ENDED
 
 
+def test_a_launch_that_tmux_did_not_answer_is_asked_for_again() -> None:
+    """It may have run: nothing failed, and the next try finds what was started."""
+    session = after(NEW, TerminalLost(reason="no answer"))
+    assert session.state is State.STARTING
+
+    session, effects = through(session, TimerFired(key="launch"), at=NOON + ASK_AGAIN_AFTER)
+    assert effects == [LaunchAgent()]
+    assert after(session, AgentStarted(pane=PANE), started()).state is State.IDLE
+
+
 # --- ends ----------------------------------------------------------------------------------
 
 
@@ -121,6 +131,16 @@ def test_a_kill_during_the_launch_waits_for_the_pane() -> None:
 
     assert through(session, AgentStarted(pane=PANE))[1] == [KillAgent()]
     assert after(session, LaunchFailed(reason="x")).state is State.ENDED
+
+
+def test_a_kill_that_broke_is_asked_for_again() -> None:
+    """An intended end is not forgotten because tmux was silent."""
+    session = after(IDLE, KillRequested(by="you"), EffectFailed(effect="KillAgent", error="x"))
+
+    _, effects = through(session, TimerFired(key="kill"), at=NOON + ASK_AGAIN_AFTER)
+
+    assert effects == [KillAgent()]
+    assert after(session, AgentKilled(evidence="ended")).timers == ()
 
 
 @pytest.mark.parametrize(

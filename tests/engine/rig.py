@@ -82,7 +82,7 @@ async def at_work(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 def requested(session: SessionId = ADA, *, proves: bool = True) -> SessionRequested:
     return SessionRequested(
-        id=session, name=session, agent="scripted" if proves else "cat", arguments=(), cwd="/work",
+        id=session, name=session, agent="scripted" if proves else "cat", arguments=(), cwd="/shop",
         parent=None, proves=proves, context=ContextId(f"context of {session}"),
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ class Rig:
 
 def new(session: SessionId = ADA, **changes: Any) -> NewSession:
     plain: dict[str, Any] = {
-        "id": session, "name": session, "agent": "scripted", "arguments": (), "cwd": "/work",
+        "id": session, "name": session, "agent": "scripted", "arguments": (), "cwd": "/shop",
         "parent": None, "environment": {}, "prompt": None,
     }  # fmt: skip
     return NewSession(**{**plain, **changes})

@@ -85,7 +85,7 @@ async def test_a_launch_that_fails_is_told_in_the_session(rig: Rig) -> None:
         session = await engine.new_session(new())
 
         assert session.state is State.CRASHED
-        assert session.verdict.says == "could not start: /work is not a folder"
+        assert session.verdict.says == "could not start: /shop is not a folder"
 
 
 async def test_a_killed_session_has_ended_when_the_call_returns(rig: Rig) -> None:

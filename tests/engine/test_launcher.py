@@ -36,10 +36,16 @@ async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> No
 async def test_a_launch_that_fails_says_why(world: World, launcher: Launcher) -> None:
     """In the words of whoever refused."""
     world.refuses_launch = True
-    assert await launcher.launch(NEW) == LaunchFailed(reason="/work is not a folder")
+    assert await launcher.launch(NEW) == LaunchFailed(reason="/shop is not a folder")
 
+
+async def test_a_launch_tmux_did_not_answer_to_may_have_happened(
+    world: World, launcher: Launcher
+) -> None:
+    """It is asked for again instead of being called a failure."""
     world.silent = True
-    assert await launcher.launch(NEW) == LaunchFailed(reason="no answer")
+
+    assert await launcher.launch(NEW) == TerminalLost(reason="no answer")
 
 
 async def test_a_living_agent_is_seen(world: World, launcher: Launcher) -> None:

@@ -30,7 +30,9 @@ class Hands:
 
 def build(store: Store) -> tuple[Loop, Hands]:
     hands = Hands()
-    return Loop(store, LoopClock(), hands), hands
+    loop = Loop(store, LoopClock(), hands)
+    loop.start_timers()
+    return loop, hands
 
 
 async def test_events_that_wait_during_a_commit_share_the_next(flaky: FlakyStore) -> None:

@@ -70,7 +70,7 @@ def test_a_session_is_found_by_id_name_or_unique_prefix() -> None:
 
     assert find("abcd0001", known) is ADA
     assert find("bob", known) is BOB
-    assert find("00", known) is EVE
+    assert find("00ff", known) is EVE
 
 
 def test_a_name_goes_before_a_prefix() -> None:
@@ -102,7 +102,7 @@ def test_of_ended_namesakes_the_latest_is_meant() -> None:
     assert find("ada", [OLD_ADA, latest]) is latest
 
 
-@pytest.mark.parametrize("reference", ["", "nobody", "bcd", "ABCD"])
+@pytest.mark.parametrize("reference", ["", "nobody", "bcd", "ABCD", "00f"])
 def test_what_fits_nobody_is_not_found(reference: str) -> None:
     """And the way to see who is there is named."""
     with pytest.raises(NotFoundError, match="See: sm ls --all"):

@@ -20,7 +20,7 @@ from sm.core.ids import PromptId, SessionId
 from sm.core.message import Route
 from sm.core.state import Attempt, Context, Session, Step, Turn
 from sm.core.terminal import Obstacle, Place, Sign
-from sm.engine.typist import SHOWN_WITHIN, Typist
+from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import PASTED, Agent, ProcessTable, ScriptedDialects, World
@@ -237,6 +237,17 @@ async def test_text_that_never_appears_gets_no_enter(desk: Desk) -> None:
     assert asyncio.get_running_loop().time() - before == pytest.approx(SHOWN_WITHIN)
 
 
+async def test_text_seen_at_one_look_only_gets_no_enter(desk: Desk) -> None:
+    """The agent may still be taking the paste in; an Enter in the same read is swallowed."""
+    pressing = asyncio.create_task(desk.typist.enter(ADA, ENTER))
+    await asyncio.sleep(1.5 * LOOK_EVERY)
+    desk.agent.box = TEXT
+    await asyncio.sleep(LOOK_EVERY)
+    desk.agent.box = ""
+
+    assert await pressing == no(Obstacle.NOT_SHOWN)
+
+
 async def test_a_persons_words_beside_the_message_get_no_enter(desk: Desk) -> None:
     """Whoever typed there decides what becomes of it."""
     desk.agent.box = TEXT + "a person's words"
@@ -389,6 +400,18 @@ async def test_a_silent_tmux_hides_the_box_but_not_the_record(desk: Desk) -> Non
     sought = await desk.typist.seek(ADA, SEEK)
     assert isinstance(sought, MessageSought)
     assert sought.place is Place.TRANSCRIPT
+
+
+async def test_a_dead_agents_box_is_not_asked_for(desk: Desk) -> None:
+    """The whole tmux server died with ada: her record is all there is, and it is enough."""
+    desk.world.silent = True
+    dead(desk.agent)
+
+    sought = await desk.typist.seek(ADA, SEEK)
+
+    assert sought == MessageSought(
+        mark=MARK, place=Place.NOWHERE, evidence="the agent's process has ended"
+    )
 
 
 @pytest.mark.parametrize("cause", [lambda _: None, dead, gone])

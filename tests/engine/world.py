@@ -5,7 +5,7 @@ word. What it must never see (text onto a draft, an Enter into a dialog) is kept
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,6 +110,8 @@ class Agent:
             self.wrongs.append(f"{key} {mark} into {self.sign.value}")
         elif key == "Escape":
             self.interrupt()
+        elif envelope.message_in(self.box) and not self.box.endswith("]"):
+            self.wrongs.append(f"sent with a person's words: {self.box!r}")
         elif self.swallows:
             self.swallows -= 1
         else:
@@ -351,8 +353,12 @@ class ScriptedDialect:
         return Screen(sign=Sign(view.title), draft="\n".join(view.lines), has_box=True)
 
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
-        """Nothing but the message: with a person's words beside it, it is their draft."""
         return envelope.message_in(screen.draft) == message
+
+    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+        """Nothing but the message: with a person's words beside it, it is their draft."""
+        begins = screen.draft.startswith(f"[sm message {message} ")
+        return begins and screen.draft.endswith(envelope.tail(message))
 
     def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
         return message in self.world.agent(transcript.name).received
@@ -388,6 +394,9 @@ class NoFolders:
 
     def discard(self, session: SessionId) -> None:
         del self.prepared[session]
+
+    def tidy(self, known: Iterable[SessionId]) -> None:
+        self.prepared = {s: e for s, e in self.prepared.items() if s in set(known)}
 
     def launch_argv(self, session: SessionId) -> tuple[str, ...]:
         return ("/home/bin/launch", session)

@@ -3,12 +3,13 @@
 Everything is written whole or not at all, readable by its owner alone.
 """
 
+import contextlib
 import json
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sm.core.ids import SessionId
@@ -25,6 +26,16 @@ def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
+
+
+def keep_written(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Write a file unless it says so already: a full disk must not keep us from starting."""
+    try:
+        if path.read_bytes() == content:
+            return
+    except OSError:
+        pass
+    write_private(path, content, mode=mode)
 
 
 class SessionFolders:
@@ -66,7 +77,15 @@ class SessionFolders:
         Path(self.raw_log(session)).touch(mode=0o600)
 
     def forget_environment(self, session: SessionId) -> None:
-        self._launch_file(session).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the next start tries again
+            self._launch_file(session).unlink(missing_ok=True)
+
+    def tidy(self, known: Iterable[SessionId]) -> None:
+        """Take back folders of sessions that were never stored: their daemon died in between."""
+        kept = set(known)
+        for folder in self._home.sessions.glob("*"):
+            if SessionId(folder.name) not in kept:
+                self.discard(SessionId(folder.name))
 
     def discard(self, session: SessionId) -> None:
         """Take back a folder whose session was never stored."""
@@ -82,8 +101,8 @@ class SessionFolders:
     def _script(self, name: str, call: list[str], *, otherwise: str) -> None:
         python = shlex.quote(sys.executable)
         line = f'[ -x {python} ] && exec {python} -I -S {shlex.join(call)} "$@"'
-        write_private(self._home.bin / name, f"#!/bin/sh\n{line}\n{otherwise}\n".encode(),
-                      mode=0o700)  # fmt: skip
+        script = f"#!/bin/sh\n{line}\n{otherwise}\n".encode()
+        keep_written(self._home.bin / name, script, mode=0o700)
 
     def _launch_file(self, session: SessionId) -> Path:
         return self.folder(session) / "launch.json"

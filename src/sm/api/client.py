@@ -43,13 +43,17 @@ class Client:
             starting.ensure(self.home)
         target = path if not query else f"{path}?{urlencode(dict(query))}"
         payload = b"" if body is None else json.dumps(body).encode()
-        deadline = time.monotonic() + RETRY_FOR
+        failing_since: float | None = None
         while True:
+            asked = time.monotonic()
             try:
                 status, answer = self._exchange(method, target, payload, within)
                 break
             except (ConnectionError, FileNotFoundError, EOFError) as error:
-                if not self._start or time.monotonic() > deadline:
+                # A connection that held for a while was a daemon that worked: begin anew.
+                if failing_since is None or time.monotonic() - asked > RETRY_FOR:
+                    failing_since = time.monotonic()
+                if not self._start or time.monotonic() - failing_since > RETRY_FOR:
                     raise UnreachableError(_unreachable(error)) from None
                 starting.ensure(self.home)
                 time.sleep(0.05)

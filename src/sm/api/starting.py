@@ -21,6 +21,7 @@ READY_WITHIN = 20.0
 ERRORS_KEPT = 100_000
 STOPPED_WITHIN = 15.0
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "SM_HOME", "TMUX_TMPDIR")
+_USUAL_PLACES = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin")
 _KEPT_PREFIXES = ("LC_", "XDG_")
 
 
@@ -154,11 +155,17 @@ def stop(home: Home) -> bool:
 
 def clean_environment() -> dict[str, str]:
     """What a daemon needs of its starter's environment: no secrets, nobody's identity."""
-    return {
+    kept = {
         name: value
         for name, value in os.environ.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
+    if "SM_HOME" in kept:
+        # The daemon works elsewhere: a relative path would mean another folder there.
+        kept["SM_HOME"] = os.path.abspath(kept["SM_HOME"])  # noqa: PTH100 - of a string
+    # Who starts it first decides for all: a job's bare PATH must not hide tmux.
+    kept["PATH"] = os.pathsep.join([*kept.get("PATH", "").split(os.pathsep), *_USUAL_PLACES])
+    return kept
 
 
 def _pid_file(home: Home) -> tuple[int, str] | None:

@@ -136,7 +136,7 @@ def _folders(home: Home) -> Iterator[Finding]:
 
 
 def _private(home: Home) -> list[Path]:
-    return [home.base, home.state, home.runtime, home.sessions, home.spool, home.logs, home.store,
+    return [home.state, home.runtime, home.sessions, home.spool, home.logs, home.store,
             home.token, home.socket]  # fmt: skip
 
 
@@ -185,6 +185,10 @@ def _daemon(home: Home) -> Iterator[Finding]:
 
 
 def _parts(home: Home, health: Health) -> Iterator[Finding]:
+    if not home.store.exists():
+        yield Finding("store", "bad", f"{home.store} was deleted under the daemon",
+                      "What is stored now is lost when it ends. Restart it.")  # fmt: skip
+        return
     yield Finding("store", "ok", f"{home.store}, schema {health['schema']}")
     if health["tmux_connected"]:
         yield Finding("tmux server", "ok", health["tmux"])

@@ -23,6 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.raw and args.json:
+        raise RefusedError("--raw gives bytes; --json goes with --text.", 400)
     if args.raw:
         return _raw(args.session)
     path = f"/sessions/{segment(args.session)}/log"

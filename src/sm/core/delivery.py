@@ -41,6 +41,8 @@ MISSES_ALLOWED = 4
 ENTERS_ALLOWED = 3
 INTERRUPT_WITHIN = 3.0
 PAUSES = (1.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+DRAWING = (0.05, 0.1, 0.2, 0.5, *PAUSES)
+"""An agent reports a turn's end a moment before its screen shows it."""
 UNPROVED_PAUSE = 0.5
 
 
@@ -233,7 +235,8 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
         # tmux may still carry the paste out: ask again under the same mark, never a new one.
         return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
     if attempt.step in (Step.PASTING, Step.INTERRUPTING):
-        return _pause(_let_go(session), now), effects
+        is_drawing = event.obstacle in (Obstacle.BUSY, Obstacle.NO_BOX)
+        return _pause(_let_go(session), now, DRAWING if is_drawing else PAUSES), effects
     # The text is in the box or on its way there: look for it again before anything else.
     session = replace(session, attempt=replace(attempt, step=Step.ENTERED))
     return session.with_timer("confirm", now + CONFIRM_WITHIN), effects
@@ -275,10 +278,15 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
             return _type_again(session, message, now, event.evidence), ()
         case Place.NOWHERE:
             attempt = replace(attempt, misses=attempt.misses + 1)
+        case Place.CANNOT_LOOK if not session.alive and attempt.looks >= MISSES_ALLOWED:
+            ended = message.moved(MessageState.REFUSED, now, f"never reported: {event.evidence}")
+            return _let_go(session.with_message(ended)), ()
         case Place.BOX | Place.CANNOT_LOOK:
             session = session.with_message(replace(message, held=event.evidence))
+            attempt = replace(attempt, looks=attempt.looks + 1)
     session = replace(session, attempt=attempt)
-    pause = PAUSES[min(attempt.misses + attempt.enters, len(PAUSES) - 1)]
+    tried = attempt.misses + attempt.enters + attempt.looks
+    pause = PAUSES[min(tried, len(PAUSES) - 1)]
     return session.with_timer("confirm", now + max(pause, CONFIRM_WITHIN)), ()
 
 
@@ -326,7 +334,8 @@ def why_waiting(session: Session, message: Message) -> str | None:
     ahead = [m for m in session.messages if is_waiting(session, m)]
     first = min(ahead, key=queue_order, default=message)
     if message.state is MessageState.QUEUED and first.id != message.id and ahead:
-        return f"behind message {first.id}"
+        reason = why_waiting(session, first)
+        return f"behind message {first.id}" + (f": {reason}" if reason else "")
     if message.mode is Mode.URGENT and session.state is State.WORKING:
         return "the agent works and has shown nothing yet: interrupting now could undo its prompt"
     return _STATE_REASONS.get(session.state)
@@ -353,8 +362,8 @@ def _let_go(session: Session) -> Session:
     return replace(session, attempt=None).with_timer("confirm", None)
 
 
-def _pause(session: Session, now: float) -> Session:
-    pause = PAUSES[min(session.refusals, len(PAUSES) - 1)]
+def _pause(session: Session, now: float, pauses: tuple[float, ...] = PAUSES) -> Session:
+    pause = pauses[min(session.refusals, len(pauses) - 1)]
     return replace(session, refusals=session.refusals + 1).with_timer("retry", now + pause)
 
 

@@ -9,7 +9,7 @@ import re
 
 from sm.core.ids import MessageId
 
-_HEAD = re.compile(r"\A\s*\[sm message ([0-9a-f]{12}) from [^\]\n]*\]\n")
+_HEAD = re.compile(r"\[sm message ([0-9a-f]{12}) from [^\]\n]*\]\n")
 # C0 and C1 controls but LF: an ESC[201~ in the text would end a bracketed paste early.
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 TAB_WIDTH = 4
@@ -35,18 +35,24 @@ def wrap(message_id: MessageId, sender_name: str, text: str) -> str:
 
 
 def message_in(prompt: str) -> MessageId | None:
-    """The id of the message a prompt carries, if it is one of ours."""
-    found = _HEAD.match(prompt)
-    if found is None:
-        return None
-    message_id = MessageId(found.group(1))
-    return message_id if prompt.rstrip().endswith(tail(message_id)) else None
+    """The id of the message a prompt carries, if it begins with one of ours.
+
+    A person may have typed behind it in the last moment: the message has arrived all the same.
+    """
+    found = _HEAD.match(prompt.lstrip())
+    return None if found is None else MessageId(found.group(1))
+
+
+def quoted_in(prompt: str) -> tuple[MessageId, ...]:
+    """Every message that stands whole somewhere in a prompt: carried, or only quoted."""
+    ids = (MessageId(found.group(1)) for found in _HEAD.finditer(prompt))
+    return tuple(message_id for message_id in ids if tail(message_id) in prompt)
 
 
 def unwrap(prompt: str) -> str | None:
-    """The text between the markers, exactly as it arrived."""
-    message_id = message_in(prompt)
-    if message_id is None:
+    """The text between the markers, exactly as it arrived; None if a marker is missing."""
+    message_id, found = message_in(prompt), _HEAD.search(prompt)
+    if message_id is None or found is None:
         return None
-    start = prompt.index("]\n") + 2
-    return prompt[start : prompt.rindex("\n" + tail(message_id))]
+    text, end, _ = prompt[found.end() :].rpartition("\n" + tail(message_id))
+    return text if end else None

@@ -126,6 +126,8 @@ class PromptAccepted:
     """The message the prompt carries, if it is one of ours."""
     opening: str
     """The prompt's first words, for people."""
+    quoted: tuple[MessageId, ...] = ()
+    """Messages that stand whole anywhere in the prompt: proof only for one that was just typed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,10 @@ from sm.core.message import Message
 from sm.core.state import Session
 
 
+class NotStoredError(Exception):
+    """A commit did not happen; nothing of it was kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingEffect:
     id: int

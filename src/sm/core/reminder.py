@@ -51,14 +51,12 @@ def fired(session: Session, reminder_id: str, now: float) -> Result:
     reminder = next((r for r in session.reminders if r.id == reminder_id), None)
     if reminder is None:
         return session, ()
-    others = tuple(r for r in session.reminders if r.id != reminder_id)
-    session = replace(session, reminders=others)
-    if reminder.every is not None:
-        rounds = int((now - reminder.due) // reminder.every) + 1
-        next_due = reminder.due + rounds * reminder.every
-        again = replace(reminder, due=next_due, fired=reminder.fired + 1)
-        session = replace(session, reminders=(*others, again))
-        session = session.with_timer(f"reminder:{reminder_id}", next_due)
+    last = session.message(message_id(session.id, reminder.id, reminder.fired - 1))
+    # While the last round still waits, one reminder is enough.
+    is_told = last is None or not last.is_open
+    session = _set_again(session, reminder, now, reminder.fired + is_told)
+    if not is_told:
+        return session, ()
     message = Message(
         id=message_id(session.id, reminder.id, reminder.fired),
         to=session.id,
@@ -68,3 +66,13 @@ def fired(session: Session, reminder_id: str, now: float) -> Result:
         notify=False,
     )
     return delivery.queued(session, MessageQueued(message=message), now)
+
+
+def _set_again(session: Session, reminder: Reminder, now: float, fired: int) -> Session:
+    others = tuple(r for r in session.reminders if r.id != reminder.id)
+    if reminder.every is None:
+        return replace(session, reminders=others)
+    rounds = int((now - reminder.due) // reminder.every) + 1
+    again = replace(reminder, due=reminder.due + rounds * reminder.every, fired=fired)
+    session = replace(session, reminders=(*others, again))
+    return session.with_timer(f"reminder:{reminder.id}", again.due)

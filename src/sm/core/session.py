@@ -51,6 +51,9 @@ from sm.core.state import Context, Exit, Session, Sighting, Source, State
 
 Result = tuple[Session, tuple[Effect, ...]]
 
+ASK_AGAIN_AFTER = 2.0
+"""A start or an end that tmux did not answer to is asked for again."""
+
 
 def create(event: SessionRequested, now: float) -> Result:
     """A new session, and the request to start its agent."""
@@ -137,7 +140,8 @@ _LifeEvent = (
 def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
     match event:
         case AgentStarted(pane=pane):
-            return replace(session, pane=pane), (KillAgent(),) if session.kill_requested else ()
+            session = replace(session, pane=pane, lost=False)
+            return session, (KillAgent(),) if session.kill_requested else ()
         case LaunchFailed():
             intended = session.kill_requested
             return replace(session, exit=Exit(status=None, signal=None, intended=intended)), ()
@@ -146,7 +150,10 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
         case PaneSeen():
             return replace(session, lost=False), ()
         case TerminalLost():
-            return replace(session, lost=True), ()
+            session = replace(session, lost=True)
+            if session.pane is None:
+                session = session.with_timer("launch", now + ASK_AGAIN_AFTER)
+            return session, ()
         case KillRequested():
             session = replace(session, kill_requested=True)
             return session, () if session.exit is None and session.pane is None else (KillAgent(),)
@@ -168,6 +175,8 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session
     if event.effect == LaunchAgent.__name__ and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
         return replace(session, exit=unknown, last_words=event.error)
+    if event.effect == KillAgent.__name__:
+        return session.with_timer("kill", now + ASK_AGAIN_AFTER)
     return delivery.typing_failed(session, now)
 
 
@@ -223,6 +232,10 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
         return delivery.confirm_due(session, now)
     if kind == "expire":
         return delivery.expired(session, MessageId(what), now)
+    if kind == "launch" and session.pane is None and session.exit is None:
+        return session, (LaunchAgent(),)
+    if kind == "kill":
+        return session, (KillAgent(),)
     if kind == "reminder":
         return reminder.fired(session, what, now)
     return session, ()

@@ -88,6 +88,8 @@ class Attempt:
     since: float
     enters: int = 0
     misses: int = 0
+    looks: int = 0
+    """Searches that could neither find nor rule out the message."""
 
     @property
     def mark(self) -> str:

@@ -23,7 +23,7 @@ from sm.core.events import (
     TurnEnded,
     TurnFailed,
 )
-from sm.core.ids import PromptId
+from sm.core.ids import MessageId, PromptId
 from sm.core.state import Session, Sighting, Source, Turn
 from sm.core.terminal import Sign
 
@@ -101,17 +101,24 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
 
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
-    evidence = f"{event.hook.name} of prompt {(event.hook.prompt or 'without id')[:8]}"
+    arrived = event.message or _typed_beside(session, event)
+    evidence = f"{event.hook.name} of prompt {(event.hook.prompt or '')[:8] or 'without id'}"
     if is_late(session, event.hook) or session.exit is not None:
-        session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
-        return delivery.finish_one(session, event.message, now, how="its turn had already ended")
+        session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
+        return delivery.finish_one(session, arrived, now, how="its turn had already ended")
     effects: tuple[Effect, ...] = ()
     # A turn without a name was seen before its hook came: this may be its name.
     if session.turn is not None and session.turn.prompt not in (None, event.hook.prompt):
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
-    session = delivery.accept(session, event.message, event.hook.prompt, now, evidence)
+    session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
     return replace(session, turn=turn, dialog=None, ready=True, refusals=0), effects
+
+
+def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
+    """The message in hand, sent off by a person together with words of their own."""
+    in_hand = session.attempt.message if session.attempt is not None else None
+    return in_hand if in_hand in event.quoted else None
 
 
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:

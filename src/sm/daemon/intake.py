@@ -6,6 +6,7 @@ from pathlib import Path
 from sm.adapters.spool import Spool, TornHook
 from sm.api.types import SpoolView
 from sm.core.ids import HookId, SessionId
+from sm.core.journal import NotStoredError
 from sm.core.launch import MalformedHookError
 from sm.engine.actor import Log
 from sm.engine.engine import Engine
@@ -27,8 +28,12 @@ class Intake:
             await self.drain(self._engine)
 
     async def drain(self, engine: Engine) -> None:
-        for path in self._spool.drain_order():
-            await self._take(engine, path)
+        """Take in what waits, oldest first; on a full disk the rest waits for the next round."""
+        try:
+            for path in self._spool.drain_order():
+                await self._take(engine, path)
+        except (NotStoredError, OSError) as error:
+            self._log.warning("Spooled hooks have to wait", why=str(error))
 
     async def _take(self, engine: Engine, path: Path) -> None:
         found = self._spool.read(path)

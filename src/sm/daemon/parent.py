@@ -157,6 +157,9 @@ class Parent:
             RESTARTS: str(self._restarts),
         }
         self._pid = os.posix_spawn(self._worker[0], self._worker, environment)
+        if self._is_stopping():
+            # The signal came before there was a worker to pass it on to.
+            self._stop(signal.SIGTERM, None)
         _, status = os.waitpid(self._pid, 0)
         self._pid = None
         return os.waitstatus_to_exitcode(status)

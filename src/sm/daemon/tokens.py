@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from pathlib import Path
 
 from sm.adapters.folders import SessionFolders, write_private
 from sm.core.ids import SessionId
@@ -15,12 +16,11 @@ class Tokens:
 
     def admin(self) -> str:
         """The owner's token, made at the first start."""
-        try:
-            return self._home.token.read_text().strip()
-        except FileNotFoundError:
+        token = _read(self._home.token)
+        if token is None:
             token = secrets.token_urlsafe(32)
             write_private(self._home.token, f"{token}\n".encode())
-            return token
+        return token
 
     def identity(self, session: SessionId) -> Mapping[str, str]:
         """What a new session's agent is given to say who it is."""
@@ -32,7 +32,12 @@ class Tokens:
     def of_session(self, session: str) -> str | None:
         if not session.isalnum():
             return None
-        try:
-            return (self._folders.folder(SessionId(session)) / "token").read_text().strip()
-        except OSError:
-            return None
+        return _read(self._folders.folder(SessionId(session)) / "token")
+
+
+def _read(path: Path) -> str | None:
+    """A token, if there is one: an empty file must not open anything."""
+    try:
+        return path.read_text().strip() or None
+    except OSError:
+        return None

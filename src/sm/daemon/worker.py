@@ -18,7 +18,7 @@ import structlog
 
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
-from sm.adapters.folders import SessionFolders, write_private
+from sm.adapters.folders import SessionFolders, keep_written
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
 from sm.adapters.store.schema import HEAD
@@ -26,6 +26,7 @@ from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
+from sm.core.journal import NotStoredError
 from sm.daemon import parent
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
@@ -101,7 +102,7 @@ class Worker:
         store = await self.open_store()
         conf = self.home.state / "tmux.conf"
         limit = self.settings.tmux.history_limit
-        write_private(conf, private_conf(history_limit=limit).encode())
+        keep_written(conf, private_conf(history_limit=limit).encode())
         terminal = TmuxTerminal(
             socket=self.home.tmux_socket(self.settings.tmux.socket),
             home=self.home.tag,
@@ -173,8 +174,12 @@ class Worker:
         while True:
             await asyncio.sleep(PRUNE_EVERY)
             before = time.time() - seconds(self.settings.archive.retention)
-            dropped = await engine.store.prune(before)
-            self.log.info("Dropped what is older than the retention", rows=dropped)
+            try:
+                dropped = await engine.store.prune(before)
+            except NotStoredError as error:
+                self.log.warning("The past could not be dropped", why=str(error))
+            else:
+                self.log.info("Dropped what is older than the retention", rows=dropped)
 
     async def _mind_socket(self) -> None:
         """Have the parent listen anew when the socket's file was deleted under us."""

@@ -6,7 +6,7 @@ Each call returns when what it did is on the disk.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -30,12 +30,13 @@ from sm.core.state import Reminder, Session, State
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
 from sm.engine.launcher import Folders, Launcher
-from sm.engine.loop import Loop
+from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
 LAUNCH_WITHIN = 15.0
+DRAIN_WITHIN = 5.0
 MAX_TEXT = 1_000_000
 
 
@@ -56,6 +57,8 @@ class SessionFolders(Folders, Protocol):
     ) -> None: ...
 
     def discard(self, session: SessionId) -> None: ...
+
+    def tidy(self, known: Iterable[SessionId]) -> None: ...
 
 
 Render = Callable[[Path, Path], list[str]]
@@ -112,7 +115,7 @@ class Engine:
         self._actor = Actor(terminal, typist, self._launcher, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
-        self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits)
+        self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
 
     @contextlib.asynccontextmanager
     async def running(
@@ -121,19 +124,27 @@ class Engine:
         """The engine at work: what the agents said meanwhile first, then what was left undone."""
         for effect in await self.loop.load():
             self._actor.submit(effect)
+        self._folders.tidy(session.id for session in self.loop.sessions)
+        for session in self.loop.sessions:
+            if session.state is State.ENDED:
+                self._folders.forget_environment(session.id)
         async with asyncio.TaskGroup() as tasks:
             workers = [tasks.create_task(self.loop.run())]
             if drain is not None:
                 await drain(self)
+            self.loop.start_timers()
             for session in list(self.loop.sessions):
                 if session.alive:
-                    self.loop.post(session.id, DaemonStarted(version=version))
+                    ignore_outcome(self.loop.post(session.id, DaemonStarted(version=version)))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
             try:
                 yield self
+                # Only when leaving in peace: after a failure nobody commits any more.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(DRAIN_WITHIN):
+                        await self.loop.drain()
             finally:
-                await self.loop.drain()
                 for worker in workers:
                     worker.cancel()
 
@@ -196,6 +207,7 @@ class Engine:
             )
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
+        first = self._message(request.id, request.prompt) if request.prompt else None
         environment = {**environment, **self._identity(request.id)}
         self._folders.prepare(request.id, line, environment, request.cwd)
         asked = SessionRequested(
@@ -210,10 +222,13 @@ class Engine:
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)
-        if request.prompt:
-            first = self._message(request.id, request.prompt)
-            self.loop.post(request.id, MessageQueued(message=first))
-        await stored
+        if first is not None:
+            ignore_outcome(self.loop.post(request.id, MessageQueued(message=first)))
+        try:
+            await stored
+        except Exception:
+            self._folders.discard(request.id)
+            raise
         await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
         return self.session(request.id)
 
@@ -258,6 +273,8 @@ class Engine:
         target = self.find(request.to)
         known = target.message(request.id) or await self.store.message(request.id)
         if known is not None:
+            if (known.to, known.text) != (target.id, request.text):
+                raise RefusedError(f"Message id {request.id} was used for another message.")
             return known
         if target.state is State.ENDED:
             raise RefusedError(f"{target.name} has ended. Start a new session with: sm new")

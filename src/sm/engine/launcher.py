@@ -45,8 +45,11 @@ class Launcher:
         )
         try:
             pane = await self._terminal.find(session.id) or await self._terminal.launch(launch)
-        except (LaunchFailedError, TerminalUnreachableError) as error:
+        except LaunchFailedError as error:
             return LaunchFailed(reason=str(error))
+        except TerminalUnreachableError as error:
+            # It may have run: to be asked again, which finds what was started.
+            return TerminalLost(reason=str(error))
         return AgentStarted(pane=pane)
 
     async def check(self, session: Session) -> Event:

@@ -21,6 +21,7 @@ from sm.core.state import Session
 from sm.engine.ports import Clock, Store
 
 REMEMBERED_HOOKS = 20_000
+LONGEST_NAP = 60.0
 PAUSE_AFTER_FAILURE = 0.2
 """A full disk is asked again this often, not in a spin."""
 
@@ -61,30 +62,39 @@ class Loop:
         self._last_effect = 0
         self._due: list[tuple[float, SessionId, str]] = []
         self._alarm: asyncio.TimerHandle | None = None
+        self._is_ringing = False
+        self._is_committing = False
 
     async def load(self) -> list[PendingEffect]:
         """Remember what the store knows; the effects whose outcome is still open."""
+        self._last_effect = await self.store.last_effect()
+        for hook in await self.store.recent_hooks(REMEMBERED_HOOKS):
+            self._hooks[hook] = None
         for session in await self.store.sessions():
             self._sessions[session.id] = session
             self._note_timers(None, session)
-        for hook in await self.store.recent_hooks(REMEMBERED_HOOKS):
-            self._hooks[hook] = None
-        self._last_effect = await self.store.last_effect()
         return await self.store.pending()
+
+    def start_timers(self) -> None:
+        """Let waits that are over ring, once what the agents said meanwhile is taken in."""
+        self._is_ringing = True
+        self._arm()
 
     async def run(self) -> None:
         """Commit what is posted, until cancelled."""
-        self._arm()
         while True:
             await self._work.wait()
             self._work.clear()
             batch, self._posted = self._posted, []
             if batch:
+                self._is_committing = True
                 await self._commit(batch)
+                self._is_committing = False
+                self._ring_bell()
 
     async def drain(self) -> None:
-        """Return when everything posted so far is committed."""
-        while self._posted:
+        """Return when everything posted so far is committed, or has failed to be."""
+        while self._posted or self._is_committing:
             await self.next_commit()
 
     # --- reading -------------------------------------------------------------------------
@@ -170,6 +180,8 @@ class Loop:
             for pending in posted.entry.asked:
                 self.tally.effects += 1
                 self._act(pending)
+
+    def _ring_bell(self) -> None:
         if self._bell is not None and not self._bell.done():
             self._bell.set_result(None)
 
@@ -208,20 +220,23 @@ class Loop:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
-        if self._due:
-            delay = max(0.0, self._due[0][0] - self.clock.now())
+        if self._due and self._is_ringing:
+            # Looked at again now and then: a sleeping machine's own clock stands still.
+            delay = min(max(0.0, self._due[0][0] - self.clock.now()), LONGEST_NAP)
             self._alarm = asyncio.get_running_loop().call_later(delay, self._ring)
 
     def _ring(self) -> None:
         """Post every timer that is due and still stands."""
         now = self.clock.now()
-        while self._due and self._due[0][0] <= now:
-            _, session_id, key = heapq.heappop(self._due)
-            session = self._sessions.get(session_id)
-            timer = session.timer(key) if session is not None else None
-            if timer is not None and timer.due <= now:
-                _ignore_outcome(self.post(session_id, TimerFired(key=key)))
-        self._arm()
+        try:
+            while self._due and self._due[0][0] <= now:
+                _, session_id, key = heapq.heappop(self._due)
+                session = self._sessions.get(session_id)
+                timer = session.timer(key) if session is not None else None
+                if timer is not None and timer.due <= now:
+                    ignore_outcome(self.post(session_id, TimerFired(key=key)))
+        finally:
+            self._arm()
 
 
 def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
@@ -233,6 +248,6 @@ def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
     return tuple(m for m in after.messages if known.get(m.id) is not m)
 
 
-def _ignore_outcome(future: asyncio.Future[Session]) -> None:
-    """A timer whose commit failed stands again after the undo and rings once more."""
+def ignore_outcome(future: asyncio.Future[Session]) -> None:
+    """For what stands again after an undo and comes once more by itself."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())

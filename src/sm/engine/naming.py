@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from sm.core.state import Session, State
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+SHORTEST_PREFIX = 4
 _LOOKS_LIKE_ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -62,4 +63,5 @@ def _has_name(session: Session, reference: str) -> bool:
 
 
 def _has_prefix(session: Session, reference: str) -> bool:
-    return bool(reference) and session.id.startswith(reference)
+    # Four digits at least: one typing error must not end a stranger.
+    return len(reference) >= SHORTEST_PREFIX and session.id.startswith(reference)

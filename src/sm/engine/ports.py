@@ -108,6 +108,9 @@ class Dialect(Protocol):
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         """Whether the prompt box holds this message's envelope, perhaps folded by the agent."""
 
+    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+        """Whether it holds this message and no word of anybody else."""
+
     def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
         """Whether the agent's own record shows the message as a prompt it took."""
 

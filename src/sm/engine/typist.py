@@ -59,6 +59,9 @@ class Typist:
             obstacle = self._obstacle(session, session.pane, view)
             if obstacle is not None:
                 return TypingRefused(mark=effect.mark, obstacle=obstacle)
+            if not _is_current(self._session(session_id), effect.mark):
+                # The agent reported it while we looked.
+                return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
             text = envelope.wrap(message.id, message.sender_name, message.text)
             await self._terminal.paste(session.pane.id, effect.mark, text)
         except TerminalUnreachableError:
@@ -88,7 +91,7 @@ class Typist:
             # Seen at two looks in a row: the agent has taken the whole paste in, so that the
             # Enter comes in a read of its own and is not swallowed.
             if view is not None and self._is_shown(session, view, effect):
-                if shown:
+                if shown and _is_current(self._session(session_id), effect.mark):
                     return await self._press_enter(session.pane, effect)
                 shown = True
             await asyncio.sleep(LOOK_EVERY if session.proves else UNPROVED_GAP)
@@ -97,7 +100,7 @@ class Typist:
         if not session.proves:
             return True
         dialect = self._dialects.named(session.agent)
-        return dialect.box_holds(dialect.read_screen(view), effect.message)
+        return dialect.box_holds_only(dialect.read_screen(view), effect.message)
 
     async def _press_enter(self, pane: Pane, effect: PressEnter) -> Event:
         await self._terminal.press(pane.id, "Enter", option=ENTERED, mark=effect.press)
@@ -133,11 +136,14 @@ class Typist:
             dialect.transcript_holds, Path(transcript), effect.message
         ):
             return self._found(effect, Place.TRANSCRIPT, "it is in the agent's own transcript")
+        if not self._lives(session):
+            # tmux may have died with it, and has no more to tell.
+            return self._missed(effect, session, Obstacle.AGENT_GONE.words)
         try:
             view = await self._look(session)
         except TerminalUnreachableError:
             return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.words)
-        if view is None or view.dead or not self._lives(session):
+        if view is None or view.dead:
             return self._missed(effect, session, Obstacle.AGENT_GONE.words)
         screen = dialect.read_screen(view)
         if dialect.box_holds(screen, effect.message):

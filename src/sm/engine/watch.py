@@ -13,6 +13,7 @@ from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, Source, State, Step
 from sm.core.terminal import Screen, Sign
+from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Dialects, Terminal
@@ -39,7 +40,9 @@ class Watch:
         dialects: Dialects,
         launcher: Launcher,
         processes: ProcessWatch,
+        log: Log,
     ) -> None:
+        self._log = log
         self._loop = loop
         self._terminal = terminal
         self._dialects = dialects
@@ -87,7 +90,11 @@ class Watch:
             return True
         if not session.alive:
             return True
-        event = await self._launcher.check(session)
+        try:
+            event = await self._launcher.check(session)
+        except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
+            self._log.warning("A check failed", session=session_id, exc_info=error)
+            return True
         is_news = isinstance(event, AgentExited | TerminalLost) or session.lost
         if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
             return await self._tell(session_id, event)
@@ -109,7 +116,7 @@ class Watch:
             now = self._loop.clock.now()
             for session in watched:
                 if _is_interrupting(session) or not _reported_lately(session, now):
-                    await self._look(session)
+                    await self._look_safely(session)
             hurried = any(_is_interrupting(s) for s in watched)
             if watched:
                 await asyncio.sleep(HURRIED if hurried else EVERY)
@@ -117,6 +124,12 @@ class Watch:
                 await self._loop.next_commit()
                 # Not at every one of a thousand commits a second.
                 await asyncio.sleep(HURRIED)
+
+    async def _look_safely(self, session: Session) -> None:
+        try:
+            await self._look(session)
+        except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
+            self._log.warning("A look failed", session=session.id, exc_info=error)
 
     async def _look(self, session: Session) -> None:
         if session.pane is None:
@@ -128,7 +141,9 @@ class Watch:
         if view is None or view.dead:
             await self.inspect(session.id)
             return
-        if view.in_mode:
+        if session.lost:
+            await self.inspect(session.id)
+        if view.in_mode or not session.proves:
             return
         screen = self._dialects.named(session.agent).read_screen(view)
         # Twice in a row: a single look may catch a flash between two tool calls.
@@ -138,7 +153,8 @@ class Watch:
 
 
 def _needs_eyes(session: Session) -> bool:
-    return session.alive and session.proves and session.state in WATCHED
+    """Also a session of any kind that tmux once did not answer for."""
+    return session.alive and (session.lost or (session.proves and session.state in WATCHED))
 
 
 def _reported_lately(session: Session, now: float) -> bool:

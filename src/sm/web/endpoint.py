@@ -3,6 +3,7 @@
 The same declaration decodes and encodes values, and is what ``/openapi.json`` is made of.
 """
 
+import errno
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sm.api.types import Problem
+from sm.core.journal import NotStoredError
 from sm.engine.engine import Engine, RefusedError
 from sm.engine.loop import UnknownSessionError
 from sm.engine.naming import NameRefusedError, NotFoundError
@@ -150,8 +152,10 @@ def refusal(error: Exception) -> Response:
             return problem(400, str(error))
         case ClientDisconnect():
             return Response(status_code=400)
-        case OSError():
-            return problem(507, f"The daemon could not write: {error.strerror or error}.")
+        case NotStoredError():
+            return problem(507, f"It could not be stored: {error}")
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EROFS):
+            return problem(507, f"The daemon could not write: {error.strerror}.")
         case _:
             raise error
 

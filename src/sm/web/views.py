@@ -133,6 +133,8 @@ def _wait(timer: Timer, now: float) -> str:
     words = {
         "confirm": "looks again whether the agent took the message",
         "retry": "tries the next message again",
+        "launch": "asks tmux again to start the agent",
+        "kill": "asks tmux again to end the agent",
         "expire": f"message {what} expires",
         "reminder": f"reminder {what} is due",
     }

@@ -16,7 +16,7 @@ def session(name: str = "ada", *, state: State = State.IDLE) -> Session:
         name=name,
         agent="claude",
         arguments=("--model", "opus"),
-        cwd="/work",
+        cwd="/shop",
         parent=None,
         created_at=NOON,
         proves=True,

@@ -48,13 +48,13 @@ def test_the_sessions_row_is_without_its_messages() -> None:
 
 
 def test_of_a_message_only_its_last_state_is_written() -> None:
-    done = message(1, state=MessageState.PROVEN)
+    done = message(1, state=MessageState.DONE)
 
     batch = batch_of([entry(IDLE, messages=(message(1),)), entry(IDLE, messages=(done,))])
 
     (row,) = batch.messages
     assert (row["id"], row["session_id"], row["number"]) == ("ada-1", "ada", 1)
-    assert (row["state"], decode_message(row["body"])) == ("proven", done)
+    assert (row["state"], decode_message(row["body"])) == ("done", done)
 
 
 def test_every_event_is_written_in_its_order() -> None:

@@ -16,18 +16,17 @@ from sm.adapters.store.sqlite import open_sqlite
 from .samples import asked, entry, session
 
 
-@pytest.fixture
-async def path(tmp_path: Path) -> Path:
-    """A new store somebody used once and closed."""
-    path = tmp_path / "store.db"
+async def use_once(path: Path) -> None:
     store = await asyncio.to_thread(open_sqlite, path)
     await store.commit([entry(session("ada"), asked=(asked(7),))])
     await store.close()
-    return path
 
 
 @pytest.fixture
-def database(path: Path) -> Iterator[sqlite3.Connection]:
+def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """The file of a new store that was used once and closed."""
+    path = tmp_path / "store.db"
+    asyncio.run(use_once(path))
     with closing(sqlite3.connect(path)) as database:
         yield database
 

@@ -1,11 +1,13 @@
 """How the store fails, in words for a person: what happened, then what to do."""
 
+from sm.core.journal import NotStoredError
+
 
 class StoreError(Exception):
     """The store cannot be used as it is."""
 
 
-class StoreWriteError(StoreError):
+class StoreWriteError(StoreError, NotStoredError):
     """A commit did not happen; nothing of it was kept."""
 
 

@@ -123,7 +123,7 @@ class ControlClient:
         self._broken.clear()
         try:
             wire = await self._connect()
-        except (TerminalUnreachableError, TmuxError) as error:
+        except (TerminalUnreachableError, TmuxError, OSError) as error:
             self._trouble = str(error)
             log.warning("tmux cannot be reached", reason=self._trouble)
             return 0.0

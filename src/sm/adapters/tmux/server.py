@@ -35,7 +35,7 @@ from sm.adapters.tmux.launching import COLS, ROWS, launch_list, tmux_name
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
-from sm.core.launch import LaunchFailedError, PaneLaunch
+from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
 from sm.core.terminal import Pane, PaneStatus, View
 
 T = TypeVar("T")
@@ -190,7 +190,10 @@ class TmuxTerminal:
         answers = await self._capture(pane, VIEWED)
         if answers is None:
             return None
-        return read_view(answers[0][0], answers[1], home=self._home)
+        try:
+            return read_view(answers[0][0], answers[1], home=self._home)
+        except (ValueError, IndexError) as error:
+            raise TerminalUnreachableError(f"tmux gave an answer we cannot read: {error}") from None
 
     async def history(self, pane: PaneId) -> list[str] | None:
         # -J joins what the terminal wrapped, but keeps the blanks at the end of each line.
@@ -208,7 +211,7 @@ class TmuxTerminal:
         except TmuxError as error:
             if error.is_gone:
                 return None
-            raise
+            raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""

@@ -99,7 +99,10 @@ def test_a_prompt_shows_which_message_it_carries() -> None:
     told = {**SAMPLES["UserPromptSubmit"], "prompt": prompt}
 
     assert decoded(told) == PromptAccepted(
-        hook=reporter("UserPromptSubmit", told), message=MESSAGE, opening=prompt[:120]
+        hook=reporter("UserPromptSubmit", told),
+        message=MESSAGE,
+        opening=prompt[:120],
+        quoted=(MESSAGE,),
     )
 
 

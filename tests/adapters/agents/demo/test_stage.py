@@ -21,13 +21,18 @@ class Audience:
         self.stage = stage
         self.seen: list[Note] = []
         self._wake = wake
+        self._woken = 0
 
-    def until(self, kind: type[N]) -> N:
-        """The first note of this kind; all notes up to now are in ``seen``."""
-        while not (found := [note for note in self.look() if isinstance(note, kind)]):
+    def until(self, kind: type[N], count: int = 1) -> N:
+        """The first note of this kind, once there are so many; all up to now are in ``seen``."""
+        # One wake-up for each note: until it came, the other side is still posting.
+        while len(found := self._of(kind)) < count or self._woken < len(self.seen):
             assert self.is_woken(DEADLINE), self.seen
-            os.read(self._wake, 4096)
+            self._woken += len(os.read(self._wake, 4096))
         return found[0]
+
+    def _of(self, kind: type[N]) -> list[N]:
+        return [note for note in self.look() if isinstance(note, kind)]
 
     def look(self) -> list[Note]:
         self.seen += self.stage.notes()
@@ -37,7 +42,7 @@ class Audience:
         return bool(select.select([self._wake], [], [], patience)[0])
 
     def shown(self) -> list[str]:
-        return [note.text for note in self.look() if isinstance(note, Show)]
+        return [note.text for note in self._of(Show)]
 
 
 @contextmanager

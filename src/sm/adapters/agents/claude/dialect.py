@@ -4,7 +4,7 @@ import uuid
 from pathlib import Path
 
 from sm.adapters.agents.claude.hooks import decode
-from sm.adapters.agents.claude.screen import box_holds, read_screen
+from sm.adapters.agents.claude.screen import box_holds, box_holds_only, read_screen
 from sm.adapters.agents.claude.settings import hook_settings
 from sm.adapters.agents.claude.transcript import holds
 from sm.adapters.agents.program import find_program
@@ -43,6 +43,9 @@ class ClaudeDialect:
 
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         return box_holds(screen, message)
+
+    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+        return box_holds_only(screen, message)
 
     def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
         return holds(transcript, message)

@@ -136,7 +136,10 @@ def _event(told: _Payload, hook: Hook) -> HookEvent:
 def _prompt_accepted(told: _Payload, hook: Hook) -> PromptAccepted:
     prompt = told.prompt or ""
     return PromptAccepted(
-        hook=hook, message=envelope.message_in(prompt), opening=prompt[:OPENING_LENGTH]
+        hook=hook,
+        message=envelope.message_in(prompt),
+        opening=prompt[:OPENING_LENGTH],
+        quoted=envelope.quoted_in(prompt),
     )
 
 

@@ -46,6 +46,17 @@ def box_holds(screen: Screen, message: MessageId) -> bool:
     return marked or _FOLDED.fullmatch(screen.draft.strip()) is not None
 
 
+def box_holds_only(screen: Screen, message: MessageId) -> bool:
+    """Whether nothing but this message is in the box: an Enter sends it and nobody's words."""
+    if not box_holds(screen, message):
+        return False
+    text = "".join(screen.draft.split())
+    head, tail = f"[smmessage{message}from", f"[endofmessage{message}]"
+    # A long text scrolls in its box: the end is what is seen, the beginning may not be.
+    is_alone = text.endswith(tail) and (head not in text or text.startswith(head))
+    return is_alone or _FOLDED.fullmatch(screen.draft.strip()) is not None
+
+
 def _last_box(lines: tuple[str, ...]) -> tuple[int, int] | None:
     """First line of the lowest prompt box and the line of its closing rule."""
     for top in range(len(lines) - 1, 0, -1):

@@ -34,6 +34,9 @@ class GenericDialect:
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         return False
 
+    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+        return False
+
     def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
         return False
 
