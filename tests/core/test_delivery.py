@@ -281,6 +281,17 @@ def test_a_message_in_the_agents_own_record_has_arrived() -> None:
     assert held(done).state is MessageState.DONE
 
 
+def test_a_turn_that_late_hooks_told_of_is_not_the_messages_own() -> None:
+    """An old tool call made ada seem at work; the turn that took HELLO has shown nothing yet."""
+    session = after(ENTERED, tool(0, at=NOON - 5), sought(Place.TRANSCRIPT))
+    assert session.state is State.WORKING
+
+    assert through(session, queued(2, mode=Mode.URGENT))[1] == [], "HELLO would be undone"
+    own = after(ENTERED, tool(1, at=NOON + 1), sought(Place.TRANSCRIPT))
+    assert own.turn is not None
+    assert own.turn.prompt == "P1"
+
+
 def test_a_swallowed_enter_is_pressed_once_more() -> None:
     """The text still stands in the box: one more Enter, with its own number."""
     session, effects = through(ENTERED, sought(Place.BOX))

@@ -270,7 +270,7 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
         return session, ()
     match event.place:
         case Place.TRANSCRIPT:
-            return _found(session, message.id, now, event.evidence)
+            return _found(session, attempt, now, event.evidence)
         case Place.BOX if attempt.enters < ENTERS_ALLOWED:
             session = replace(session, attempt=replace(attempt, misses=0, step=Step.ENTERING))
             return session, (press(attempt),)
@@ -290,13 +290,15 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
     return session.with_timer("confirm", now + max(pause, CONFIRM_WITHIN)), ()
 
 
-def _found(session: Session, message_id: MessageId, now: float, evidence: str) -> Result:
+def _found(session: Session, attempt: Attempt, now: float, evidence: str) -> Result:
     """Its own record shows that the agent took the message, though no hook told us."""
-    session = accept(session, message_id, None, now, evidence)
+    session = accept(session, attempt.message, None, now, evidence)
     if not session.alive:
         return finish_accepted(session, now, how="the agent is gone")
-    turn = session.turn or Turn(prompt=None, started_at=now)
-    return replace(session, turn=turn), ()
+    # A turn that late hooks told of began before this message was typed: it is not this one.
+    if session.turn is None or session.turn.started_at < attempt.since:
+        session = replace(session, turn=Turn(prompt=None, started_at=now))
+    return session, ()
 
 
 def _type_again(session: Session, message: Message, now: float, evidence: str) -> Session:
