@@ -7,6 +7,7 @@ silent; the daemon dies between doing something and noting it down.
 
 import os
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -347,6 +348,6 @@ class Exchange(RuleBasedStateMachine):
 
 _PROVING = os.environ.get("HYPOTHESIS_PROFILE") == "prove"
 Exchange.TestCase.settings = settings(
-    max_examples=20_000 if _PROVING else 400, stateful_step_count=80 if _PROVING else 50
+    max_examples=20_000 if _PROVING else 600, stateful_step_count=80 if _PROVING else 50
 )
-TestExchange = Exchange.TestCase
+TestExchange = pytest.mark.timeout(3600 if _PROVING else 120)(Exchange.TestCase)

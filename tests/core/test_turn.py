@@ -100,6 +100,15 @@ def test_a_late_prompt_ends_no_other_message() -> None:
     assert session.state is State.WORKING
 
 
+def test_a_message_a_person_sent_off_behind_their_own_words_has_arrived() -> None:
+    """Only the one in hand: any other is merely quoted."""
+    quoting = replace(prompted(1, at=NOON + 1), quoted=(HELLO.id,))
+
+    assert held(after(ENTERED, quoting)).state is MessageState.ACCEPTED
+    waiting = after(WORKING, queued())
+    assert held(after(waiting, quoting)).state is MessageState.QUEUED
+
+
 def test_a_newer_prompt_ends_the_turn_before_it() -> None:
     """A prompt in a running turn means that the Stop was lost or is late."""
     session = after(ENTERED, prompted(1, of=HELLO), prompted(2, at=NOON + 9))
@@ -120,6 +129,30 @@ def test_the_prompt_of_a_turn_found_in_the_transcript_does_not_end_it() -> None:
     assert held(session).state is MessageState.ACCEPTED
     assert session.state is State.WORKING
     assert effects == []
+
+
+def test_a_prompt_older_than_the_running_turn_does_not_end_it() -> None:
+    """Two prompts' hooks come in the wrong order: the older one is no news."""
+    working = after(ENTERED, prompted(2, of=HELLO, at=NOON + 10), tool(2, at=NOON + 11))
+
+    session = after(working, prompted(1, at=NOON + 5), tool(1, at=NOON + 6), asked(1, at=NOON + 7))
+
+    assert session.turn == working.turn
+    assert (session.state, held(session).state) == (State.WORKING, MessageState.ACCEPTED)
+
+
+def test_an_older_prompt_does_not_give_its_name_to_a_turn_found_in_the_transcript() -> None:
+    """HELLO's turn has no name yet: a prompt from before HELLO was typed is not its name."""
+    found = MessageSought(mark=MARK, place=Place.TRANSCRIPT, evidence="transcript")
+    working = after(ENTERED, found, at=NOON + 8)
+
+    old = after(working, prompted(0, at=NOON - 5), tool(0, at=NOON - 4))
+    assert old.turn == working.turn
+
+    named = after(working, prompted(1, of=HELLO, at=NOON + 1))
+    assert named.turn is not None
+    assert named.turn.prompt == "P1"
+    assert held(named).state is MessageState.ACCEPTED
 
 
 def test_tool_hooks_of_a_turn_that_is_over_are_late() -> None:

@@ -123,10 +123,10 @@ class Agent:
         """Give what stands in the box to the model."""
         self.turns += 1
         self.got.append(self.box)
-        message = envelope.message_in(self.box)
+        message, quoted = envelope.message_in(self.box), envelope.quoted_in(self.box)
         self.box, self.sign, self.shown = "", Sign.BUSY, False
         hook = self.hook("UserPromptSubmit")
-        self.hooks.append(PromptAccepted(hook=hook, message=message, opening=""))
+        self.hooks.append(PromptAccepted(hook=hook, message=message, opening="", quoted=quoted))
 
     def interrupt(self) -> None:
         """Before its first output the prompt is undone and put back into the box."""

@@ -297,7 +297,7 @@ def _found(session: Session, attempt: Attempt, now: float, evidence: str) -> Res
         return finish_accepted(session, now, how="the agent is gone")
     # A turn that late hooks told of began before this message was typed: it is not this one.
     if session.turn is None or session.turn.started_at < attempt.since:
-        session = replace(session, turn=Turn(prompt=None, started_at=now))
+        session = replace(session, turn=Turn(prompt=None, started_at=attempt.since))
     return session, ()
 
 

@@ -72,6 +72,9 @@ def is_late(session: Session, hook: Hook) -> bool:
     """Whether the hook tells of a turn that is already over."""
     if hook.prompt is not None and hook.prompt in session.ended_prompts:
         return True
+    turn = session.turn
+    if turn is not None and hook.prompt not in (None, turn.prompt) and hook.at < turn.started_at:
+        return True
     return hook.at < session.turn_ended_at
 
 
@@ -161,7 +164,7 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
     if screen.sign is Sign.DIALOG:
         return replace(session, dialog=screen.detail or "a dialog is open"), ()
     if screen.sign is Sign.BUSY:
-        turn = session.turn or Turn(prompt=None, started_at=now)
+        turn = session.turn or Turn(prompt=None, started_at=session.state_since)
         return replace(session, dialog=None, turn=turn, ready=True), ()
     if screen.sign is Sign.PROMPT:
         session = replace(session, ready=True, dialog=None)
