@@ -188,6 +188,7 @@ class Agent:
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
+            session=self.session,
         )
 
 

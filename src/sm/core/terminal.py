@@ -54,6 +54,8 @@ class View:
     """The mark of the last Enter pressed for a paste."""
     interrupted: str = ""
     """The mark of the last Escape pressed for an urgent message."""
+    session: SessionId = SessionId("")
+    """Whose pane it is, by the tag kept by tmux itself: ids begin again on a new server."""
 
 
 class Sign(StrEnum):

@@ -27,9 +27,11 @@ from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
+from sm.core.terminal import View
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
 from sm.engine.launcher import Folders, Launcher
+from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
 from sm.engine.typist import Typist
@@ -175,6 +177,10 @@ class Engine:
         except TimeoutError:
             return False
         return True
+
+    async def look(self, session: Session) -> View | None:
+        """The session's screen; None when its terminal is gone. Raises if tmux is unreachable."""
+        return await look_at(self.terminal, session)
 
     def raw_log(self, session_id: SessionId) -> str:
         return self._folders.raw_log(session_id)

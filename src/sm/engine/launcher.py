@@ -7,7 +7,8 @@ from sm.core.events import AgentExited, AgentStarted, Event, LaunchFailed, PaneS
 from sm.core.ids import SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
 from sm.core.state import Session
-from sm.core.terminal import Pane, View
+from sm.core.terminal import View
+from sm.engine.looking import look_at
 from sm.engine.ports import Processes, Terminal
 
 DEATH_SHOWN_WITHIN = 2.0
@@ -59,7 +60,7 @@ class Launcher:
             return AgentExited(status=None, signal=None, evidence="it has no pane")
         lives = self._processes.started(pane.pid) == pane.started
         try:
-            view = await self._settled_view(pane, lives)
+            view = await self._settled_view(session, lives)
         except TerminalUnreachableError as error:
             if lives:
                 return TerminalLost(reason=str(error))
@@ -73,11 +74,11 @@ class Launcher:
             )
         return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
 
-    async def _settled_view(self, pane: Pane, lives: bool) -> View | None:
+    async def _settled_view(self, session: Session, lives: bool) -> View | None:
         """A view that agrees with the process table, or the last one if they never agree."""
         deadline = asyncio.get_running_loop().time() + DEATH_SHOWN_WITHIN
         while True:
-            view = await self._terminal.look(pane.id)
+            view = await look_at(self._terminal, session)
             agrees = view is None or view.dead or lives
             if agrees or asyncio.get_running_loop().time() > deadline:
                 return view

@@ -22,6 +22,7 @@ from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session
 from sm.core.terminal import Obstacle, Pane, Place, Screen, Sign, View
+from sm.engine.looking import look_at
 from sm.engine.ports import Dialects, Processes, Terminal
 
 LOOK_EVERY = 0.02
@@ -53,7 +54,7 @@ class Typist:
         if session.pane is None or message is None or not _is_current(session, effect.mark):
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.PANE_GONE)
         try:
-            view = await self._uncovered(session.pane)
+            view = await self._uncovered(session, session.pane)
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
             obstacle = self._obstacle(session, session.pane, view)
@@ -82,7 +83,7 @@ class Typist:
             session = self._session(session_id)
             if session.pane is None or not _is_current(session, effect.mark):
                 return EnterPressed(mark=effect.mark, evidence="the agent already reported it")
-            view = await self._uncovered(session.pane)
+            view = await self._uncovered(session, session.pane)
             if view is not None and view.entered == effect.press:
                 return EnterPressed(mark=effect.mark, evidence="Enter was already pressed")
             obstacle = self._obstacle(session, session.pane, view)
@@ -113,7 +114,7 @@ class Typist:
         if session.turn is None or session.turn.prompt != effect.prompt:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
         try:
-            view = await self._uncovered(session.pane)
+            view = await self._uncovered(session, session.pane)
             if view is not None and view.interrupted == effect.mark:
                 return TurnInterrupted(mark=effect.mark)
             obstacle = self._obstacle(session, session.pane, view)
@@ -140,7 +141,7 @@ class Typist:
             # tmux may have died with it, and has no more to tell.
             return self._missed(effect, session, Obstacle.AGENT_GONE.words)
         try:
-            view = await self._look(session)
+            view = await look_at(self._terminal, session)
         except TerminalUnreachableError:
             return self._found(effect, Place.CANNOT_LOOK, Obstacle.UNREACHABLE.words)
         if view is None or view.dead:
@@ -162,16 +163,13 @@ class Typist:
     def _found(effect: SeekMessage, place: Place, evidence: str) -> MessageSought:
         return MessageSought(mark=effect.mark, place=place, evidence=evidence)
 
-    async def _look(self, session: Session) -> View | None:
-        return None if session.pane is None else await self._terminal.look(session.pane.id)
-
-    async def _uncovered(self, pane: Pane) -> View | None:
+    async def _uncovered(self, session: Session, pane: Pane) -> View | None:
         """A look at the pane, with copy mode left if that was possible."""
-        view = await self._terminal.look(pane.id)
+        view = await look_at(self._terminal, session)
         if view is None or not view.in_mode:
             return view
         await self._terminal.leave_mode(pane.id)
-        return await self._terminal.look(pane.id)
+        return await look_at(self._terminal, session)
 
     def _lives(self, session: Session) -> bool:
         pane = session.pane

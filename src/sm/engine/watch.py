@@ -15,6 +15,7 @@ from sm.core.state import Session, Source, State, Step
 from sm.core.terminal import Screen, Sign
 from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
+from sm.engine.looking import look_at
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Dialects, Terminal
 
@@ -132,10 +133,8 @@ class Watch:
             self._log.warning("A look failed", session=session.id, exc_info=error)
 
     async def _look(self, session: Session) -> None:
-        if session.pane is None:
-            return
         try:
-            view = await self._terminal.look(session.pane.id)
+            view = await look_at(self._terminal, session)
         except TerminalUnreachableError:
             return
         if view is None or view.dead:

@@ -88,6 +88,7 @@ def test_a_view_is_read_field_by_field() -> None:
         pasted="p.1",
         entered="e.1",
         interrupted="i.1",
+        session=SessionId("ada00001"),
     )
 
 

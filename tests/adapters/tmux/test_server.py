@@ -47,6 +47,7 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
         pasted="",
         entered="",
         interrupted="",
+        session=ADA,
     )
 
 
@@ -144,6 +145,21 @@ async def test_after_a_killed_server_the_next_one_is_empty(
 
     assert await terminal.panes() == []
     assert await terminal.look(pane.id) is None
+
+
+async def test_a_pane_of_the_next_server_says_whose_it_is(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Its id may be one that belonged to another session before."""
+    before = terminal.server
+    old = await terminal.launch(rig.launch(session=ADA))
+    rig.tmux("kill-server")
+    await until_true(lambda: terminal.connected and terminal.server != before)
+
+    new = await terminal.launch(rig.launch(session=BOB, name="bob"))
+
+    view = await terminal.look(old.id)
+    assert new.id == old.id
+    assert view is not None
+    assert view.session == BOB
 
 
 async def test_two_renames_to_one_name_give_two_names(rig: Rig, terminal: TmuxTerminal) -> None:

@@ -80,6 +80,7 @@ def read_view(line: str, screen: list[str], *, home: str) -> View | None:
         pasted=pasted,
         entered=entered,
         interrupted=interrupted,
+        session=SessionId(tag),
     )
 
 
