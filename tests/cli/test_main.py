@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -88,12 +89,53 @@ def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
     """`sm log ada | head -1` ends quietly."""
     reading, writing = os.pipe()
     os.close(reading)
-    for arguments in (["version"], ["ls"], ["log", "ada"]):
+    for arguments in (["version"], ["ls"], ["log", "ada"], ["log", "ada", "--raw"], ["ls", "-h"]):
         done = subprocess.run(
             [SM, *arguments], stdout=writing, stderr=subprocess.PIPE, env=sm.environment
         )
         assert (done.returncode, done.stderr) == (0, b"")
     os.close(writing)
+
+
+WRITING = (
+    "version", "version --json", "--help", "ls --help", "ls", "ls --json", "show ada",
+    "explain ada", "log ada", "log ada --raw", "messages", "tail ada", "completion bash",
+    "config", "daemon status", "doctor",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRITING)
+def test_output_that_cannot_be_written_is_told_in_one_line(sm: Sm, line: str) -> None:
+    """A full disk, a closed output: exit 1, and no traceback."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [SM, *line.split()], stdout=full, stderr=subprocess.PIPE, text=True, env=sm.environment
+        )
+    closed = subprocess.run(
+        ["sh", "-c", f"'{SM}' {line} >&-"], stderr=subprocess.PIPE, text=True, env=sm.environment
+    )
+
+    assert (done.returncode, done.stderr) == (
+        1, "sm: The output could not be written: No space left on device.\n",
+    )  # fmt: skip
+    assert (closed.returncode, closed.stderr) == (
+        1, "sm: Standard output is closed. If it is not wanted, add: >/dev/null\n",
+    )  # fmt: skip
+
+
+def test_nothing_is_done_when_the_output_is_closed(sm: Sm) -> None:
+    """A message whose id nobody could read is not sent."""
+    before = len(sm.messages("bob"))
+    subprocess.run(["sh", "-c", f"'{SM}' send bob x >&-"], env=sm.environment, capture_output=True)
+
+    assert len(sm.messages("bob")) == before
+
+
+def test_without_anywhere_to_complain_the_exit_code_stays(sm: Sm) -> None:
+    """Standard error full or closed."""
+    for where in ("2>/dev/full", "2>&-"):
+        done = subprocess.run(["sh", "-c", f"'{SM}' xyzzy {where}"], env=sm.environment)
+        assert done.returncode == 2
 
 
 def test_a_command_loads_only_what_it_needs(sm: Sm) -> None:

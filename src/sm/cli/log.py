@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
 def _raw(reference: str) -> int:
     session = cast("SessionDetail", client().get(f"/sessions/{segment(reference)}"))
     try:
-        with Path(session["raw_log"]).open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+        file = Path(session["raw_log"]).open("rb")  # noqa: SIM115 - an output that fails is not its fault
     except OSError as error:
         raise RefusedError(f"Its raw log cannot be read: {error.strerror}.", 409) from None
+    with file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
     return 0

@@ -1,12 +1,18 @@
 """Finds the command, imports only that one, and turns refusals into one line and an exit code.
 
-Exit 0: done. 1: refused (what, why, what to do). 2: wrong usage, not inside a session, or the
-daemon cannot be reached or started.
+Exit 0: done. 1: refused (what, why, what to do), or the output could not be written. 2: wrong
+usage, or the daemon cannot be reached or started. 130: interrupted.
 """
 
+import errno
+import os
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import argparse
 
 COMMANDS = {
     "new": "start an agent in a new session",
@@ -34,10 +40,36 @@ COMMANDS = {
 TAKES_REST = frozenset({"new"})
 """Commands that hand on what stands behind ``--``."""
 
+_OUTPUT_ERRORS = frozenset(
+    {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+)
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the exit code."""
-    arguments = sys.argv[1:] if argv is None else argv
+    if sys.stdout is None:
+        # Before anything is done: what the command opened next would take the output's place.
+        _complain("Standard output is closed. If it is not wanted, add: >/dev/null")
+        return 1
+    try:
+        try:
+            return _command(sys.argv[1:] if argv is None else argv)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if not _is_about_output(error):
+            raise
+        _drop(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output has what it wanted: no error.
+            return 0
+        _complain(f"The output could not be written: {error.strerror}.")
+        return 1
+
+
+def _command(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(overview())
         return 0 if arguments else 2
@@ -45,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         arguments = ["version"]
     name = arguments[0]
     if name not in COMMANDS:
-        sys.stderr.write(f"sm: there is no command {name!r}.{_nearest(name)} See: sm --help\n")
+        _complain(f"there is no command {name!r}.{_nearest(name)} See: sm --help")
         return 2
     return _run(import_module(f"sm.cli.{name}"), name, arguments[1:])
 
@@ -60,26 +92,36 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     from sm.settings.errors import HomeError
 
     try:
-        status = int(command.run(parsed) or 0)
-        sys.stdout.flush()
-        return status
+        return int(command.run(parsed) or 0)
     except RefusedError as error:
-        sys.stderr.write(f"sm: {error}\n")
+        _complain(str(error))
         return 1
     except (UnreachableError, HomeError) as error:
-        sys.stderr.write(f"sm: {error}\n")
+        _complain(str(error))
         return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of our output left; keep the interpreter from complaining at its end.
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
-def parser(command: ModuleType, name: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def _complain(words: str) -> None:
+    """One line for the person; with nowhere to write it, the exit code must do."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"sm: {words}\n")
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _is_about_output(error: OSError) -> bool:
+    """Commands write nothing but their output: an error of a file would name it."""
+    return error.filename is None and error.errno in _OUTPUT_ERRORS
+
+
+def _drop(stream: TextIO) -> None:
+    """Keep the interpreter from trying, and complaining, once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
     """The argument parser of one command."""
     import argparse
 
