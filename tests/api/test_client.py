@@ -64,8 +64,8 @@ def _request(connection: socket.socket) -> bytes:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += stream.readline()
-        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-        return head + stream.read(length)
+        length = head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]
+        return head + stream.read(int(length or 0))
 
 
 def _answer(body: object, status: int = 200) -> Treatment:
@@ -153,6 +153,55 @@ def test_a_daemon_that_does_not_answer_is_told(home: Home) -> None:
     assert str(refused.value) == "The daemon did not answer in time. See: sm doctor"
 
 
+def test_a_daemon_that_hangs_is_told_once_while_the_call_waits(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody sits before a silent terminal; the answer is taken when it comes after all."""
+    monkeypatch.setattr(module, "LOOK_AFTER", 0.05)
+    monkeypatch.setattr(module, "LOOK_FOR", 0.05)
+    answer = _answer({"ok": True})
+    told: list[str] = []
+    woken = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        assert woken.wait(10)
+        answer(connection)
+
+    def tell(words: str) -> None:
+        told.append(words)
+        woken.set()
+
+    with _daemon(home, [wait, lambda _: None]):
+        assert Client(home, tell=tell).get("/x") == {"ok": True}
+
+    assert told == ["The daemon is not answering; still waiting. To end it: sm daemon stop"]
+
+
+def test_a_call_that_takes_long_is_no_hanging_daemon(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`sm wait` waits for hours in silence: the daemon answers others meanwhile."""
+    monkeypatch.setattr(module, "LOOK_AFTER", 0.05)
+    told: list[str] = []
+    asked = threading.Event()
+    slow: list[socket.socket] = []
+
+    def keep(connection: socket.socket) -> None:
+        slow.append(connection.dup())
+
+    def well(connection: socket.socket) -> None:
+        _answer({})(connection)
+        _answer({"ok": True})(slow[0])
+        slow[0].close()
+        asked.set()
+
+    with _daemon(home, [keep, well]):
+        assert Client(home, tell=told.append).get("/x") == {"ok": True}
+
+    assert asked.is_set()
+    assert told == []
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -181,14 +230,6 @@ def test_an_empty_answer_is_nothing(home: Home) -> None:
     """Done, with nothing to say."""
     with _daemon(home, [_cut(b"HTTP/1.1 204 No Content\r\n\r\n")]):
         assert Client(home).call("DELETE", "/x") is None
-
-
-def test_an_endless_answer_comes_line_by_line(home: Home) -> None:
-    """Until the daemon closes it."""
-    with _daemon(home, [_cut(b"HTTP/1.1 200 OK\r\n\r\nid: 1\n\n")]):
-        assert list(Client(home).stream("/events")) == [
-            b"HTTP/1.1 200 OK\r\n", b"\r\n", b"id: 1\n", b"\n",
-        ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,16 @@
 """sm send"""
 
+import os
 import re
+import signal
 
 import pytest
 
+from sm.api.client import Client
 from sm.api.types import MessageView
+from sm.cli.main import main
 from tests.cli.conftest import refusal, shape
-from tests.kit.sm import Sm
+from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import wait_until
 
 
@@ -106,3 +110,39 @@ def test_what_cannot_be_sent_is_refused(sm: Sm) -> None:
         1, "gone has ended. Start a new session with: sm new",
     )  # fmt: skip
     assert refusal(sm, "send", "eve", "x") == (1, "There is no session 'eve'. See: sm ls --all")
+
+
+def test_standard_input_that_is_closed_is_told(sm: Sm) -> None:
+    """Nothing is sent."""
+    done = sm.start("send", "ada", "-", preexec_fn=lambda: os.close(0))
+
+    assert (done.returncode, done.stderr) == (
+        1, "sm: Standard input is closed. Give the text itself.\n",
+    )  # fmt: skip
+
+
+def test_a_message_to_a_daemon_that_hangs_is_told_with_its_id(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """First that it waits; at last which message to look for before sending it again."""
+    with sm_home() as hung:
+        hung.run("daemon", "start")
+        for name, value in hung.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(Client.call, "__kwdefaults__", {"query": None, "within": 4.0})
+        worker = hung.health()["worker"]
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            status = main(["send", "ada", "hello"])
+        finally:
+            os.kill(worker, signal.SIGCONT)
+
+    told = re.sub(r"[0-9a-f]{12}", "MESSAGE", capfd.readouterr().err)
+    assert status == 2
+    assert told.splitlines() == [
+        "sm: The daemon is not answering; still waiting. To end it: sm daemon stop",
+        (
+            "sm: The daemon did not answer in time. See: sm doctor. Message MESSAGE may have been "
+            "stored all the same: before sending it again, look for it with sm messages ada"
+        ),
+    ]

@@ -5,26 +5,35 @@ id of its own, so a repeat is recognised.
 """
 
 import json
+import select
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from io import BufferedReader
 from urllib.parse import quote, urlencode
 
 from sm.api import starting
-from sm.api.errors import RefusedError, UnreachableError
+from sm.api.errors import RefusedError, UnansweredError, UnreachableError
 from sm.settings.home import Home
 
-__all__ = ["Client", "RefusedError", "UnreachableError", "segment"]
+__all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "segment"]
 
 RETRY_FOR = 20.0
+LOOK_AFTER, LOOK_EVERY, LOOK_FOR = 2.0, 60.0, 1.0
+"""When a call that is not answered asks whether anything is; at most how seldom; for how long."""
+HANGS = "The daemon is not answering; still waiting. To end it: sm daemon stop"
 
 
 class Client:
     """One daemon, started when needed."""
 
-    def __init__(self, home: Home, *, start: bool = True) -> None:
+    def __init__(
+        self, home: Home, *, start: bool = True, tell: Callable[[str], None] | None = None
+    ) -> None:
         self.home = home
         self._start = start
+        self._tell = tell
+        """Told once, in words, that a call waits for a daemon that hangs."""
 
     def get(self, path: str, **query: object) -> object:
         return self.call("GET", path, query=query)
@@ -43,31 +52,39 @@ class Client:
             starting.ensure(self.home)
         target = path if not query else f"{path}?{urlencode(dict(query))}"
         payload = b"" if body is None else json.dumps(body).encode()
+        request = _request(method, target, payload)
+        try:
+            return _decoded(*self._answer(request, within))
+        except TimeoutError:
+            words = "The daemon did not answer in time. See: sm doctor"
+            raise UnansweredError(words) from None
+
+    def _answer(self, request: bytes, within: float) -> tuple[int, bytes]:
+        """Status and body, from as many daemons as it takes."""
         failing_since: float | None = None
         while True:
             asked = time.monotonic()
             try:
-                status, answer = self._exchange(method, target, payload, within)
-                break
+                return self._exchange(request, within)
             except (ConnectionError, FileNotFoundError, EOFError) as error:
                 # A connection that held for a while was a daemon that worked: begin anew.
                 if failing_since is None or time.monotonic() - asked > RETRY_FOR:
                     failing_since = time.monotonic()
                 if not self._start or time.monotonic() - failing_since > RETRY_FOR:
-                    raise UnreachableError(_unreachable(error)) from None
-                starting.ensure(self.home)
-                time.sleep(0.05)
-            except TimeoutError:
-                raise UnreachableError(
-                    "The daemon did not answer in time. See: sm doctor"
-                ) from None
-        return _decoded(status, answer)
+                    raise UnansweredError(_unreachable(error)) from None
+                self._start_again()
 
-    def _exchange(
-        self, method: str, target: str, payload: bytes, within: float
-    ) -> tuple[int, bytes]:
+    def _start_again(self) -> None:
+        try:
+            starting.ensure(self.home)
+        except starting.StartError as error:
+            raise UnansweredError(str(error)) from None
+        time.sleep(0.05)
+
+    def _exchange(self, request: bytes, within: float) -> tuple[int, bytes]:
         with self._connected(within) as connection:
-            connection.sendall(_request(method, target, payload))
+            connection.sendall(request)
+            self._wait(connection, within)
             with connection.makefile("rb") as stream:
                 status, length = _head(stream)
                 answer = stream.read(length)
@@ -85,14 +102,19 @@ class Client:
             raise
         return connection
 
-    def stream(self, path: str) -> Iterator[bytes]:
-        """The lines of an endless answer."""
-        starting.ensure(self.home)
-        with self._connected(3600.0) as connection:
-            connection.sendall(_request("GET", path, b""))
-            with connection.makefile("rb") as answer:
-                while line := answer.readline():
-                    yield line
+    def _wait(self, connection: socket.socket, within: float) -> None:
+        """Until the answer begins. A slow call is no hanging daemon: that one answers nobody."""
+        deadline = time.monotonic() + within
+        pause = LOOK_AFTER
+        while self._tell is not None:
+            left = deadline - time.monotonic()
+            if left <= 0 or select.select([connection], [], [], min(pause, left))[0]:
+                break
+            if left > pause and not starting.answers(self.home, within=LOOK_FOR):
+                self._tell(HANGS)
+                self._tell = None
+            pause = min(pause * 2, LOOK_EVERY)
+        connection.settimeout(max(deadline - time.monotonic(), 0.01))
 
 
 def segment(text: str) -> str:
@@ -108,13 +130,12 @@ def _request(method: str, target: str, payload: bytes) -> bytes:
     return head.encode() + payload
 
 
-def _head(stream: object) -> tuple[int, int]:
-    readline = stream.readline  # type: ignore[attr-defined]
-    first = readline()
+def _head(stream: BufferedReader) -> tuple[int, int]:
+    first = stream.readline()
     if not first.endswith(b"\r\n"):
         raise EOFError
     length = 0
-    while (line := readline()) != b"\r\n":
+    while (line := stream.readline()) != b"\r\n":
         if not line.endswith(b"\r\n"):
             # Cut off inside the head: a whole answer has an empty line behind it.
             raise EOFError

@@ -15,3 +15,7 @@ class UnreachableError(Exception):
 
 class StartError(UnreachableError):
     """The daemon did not come up; the words say why and what to do."""
+
+
+class UnansweredError(UnreachableError):
+    """The call was sent and no answer came: it may have been done, or not."""

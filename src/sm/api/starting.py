@@ -124,11 +124,11 @@ def _why(output: str) -> str:
     return last[-1] if last else "The daemon ended at once. See: sm daemon logs"
 
 
-def answers(home: Home) -> bool:
+def answers(home: Home, *, within: float = READY_WITHIN) -> bool:
     """Whether a worker serves: the parent alone would let us wait in the backlog."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(READY_WITHIN)
+            connection.settimeout(within)
             connection.connect(str(home.live_socket))
             connection.sendall(
                 b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

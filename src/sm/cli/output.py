@@ -29,7 +29,13 @@ _COLOURS = {
 
 
 def client(*, start: bool = True) -> Client:
-    return Client(Home.from_environment(), start=start)
+    return Client(Home.from_environment(), start=start, tell=_tell)
+
+
+def _tell(words: str) -> None:
+    """Beside the output: it may be read by a program."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"sm: {words}\n")
 
 
 def own_session() -> str | None:

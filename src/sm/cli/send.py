@@ -5,8 +5,8 @@ import secrets
 import sys
 from typing import cast
 
-from sm.api.client import RefusedError, segment
-from sm.api.types import MessageView
+from sm.api.client import RefusedError, UnansweredError, segment
+from sm.api.types import MessageView, NewMessageBody
 from sm.cli.output import client, own_session, print_json, seconds
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
@@ -35,17 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    text = sys.stdin.buffer.read().decode(errors="replace") if args.text == "-" else args.text
-    body = {
+    body: NewMessageBody = {
         "id": secrets.token_hex(6),
-        "text": text.encode(errors="replace").decode(),
+        "text": _text(args.text),
         "mode": args.mode or "sequential",
         "sender": own_session(),
         "notify": not args.no_notify,
         "expires_in": args.expire,
     }
-    path = f"/sessions/{segment(args.session)}/messages"
-    message = cast("MessageView", client().call("POST", path, body))
+    message = _stored(args.session, body)
     if args.wait is not None:
         message = _receipt(message, args.wait)
     if args.json:
@@ -57,9 +55,34 @@ def run(args: argparse.Namespace) -> int:
     return _verdict(message, quiet=args.json)
 
 
+def _text(given: str) -> str:
+    if given != "-":
+        return given.encode(errors="replace").decode()
+    if sys.stdin is None:
+        raise RefusedError("Standard input is closed. Give the text itself.", 400)
+    return sys.stdin.buffer.read().decode(errors="replace")
+
+
+def _stored(session: str, body: NewMessageBody) -> MessageView:
+    try:
+        answer = client().call("POST", f"/sessions/{segment(session)}/messages", body)
+    except UnansweredError as error:
+        raise UnansweredError(
+            f"{error}. Message {body['id']} may have been stored all the same: "
+            f"before sending it again, look for it with sm messages {session}"
+        ) from None
+    return cast("MessageView", answer)
+
+
 def _receipt(message: MessageView, within: float) -> MessageView:
     path = f"/messages/{message['id']}"
-    answer = client().call("GET", path, query={"wait": within}, within=within + 30)
+    try:
+        answer = client().call("GET", path, query={"wait": within}, within=within + 30)
+    except UnansweredError as error:
+        raise UnansweredError(
+            f"{error}. Message {message['id']} is stored: "
+            f"look what became of it with sm messages {message['to_name']}"
+        ) from None
     return cast("MessageView", answer)
 
 
