@@ -1,7 +1,9 @@
 """What can be asked of sm, answered when it is on the disk."""
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,56 @@ async def test_the_same_request_again_is_the_same_session(rig: Rig) -> None:
 
         assert (await engine.new_session(new())).created_at == first.created_at
     assert rig.world.calls == ["launch ada"]
+
+
+async def test_a_repeated_request_is_not_answered_before_the_first_is_on_the_disk(
+    rig: Rig, flaky: FlakyStore
+) -> None:
+    """A session, a message, a reminder, a hook: what a crash could still take is not confirmed."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        agent.use_tool()
+
+        def everything() -> list[Coroutine[Any, Any, object]]:
+            return [
+                engine.new_session(new(BOB)),
+                engine.send(said()),
+                engine.remind("ada", "tea", due_in=9, every=None, sender=None,
+                              reminder_id=ReminderId("r")),
+                engine.hook(ADA, b"ada 0", hook=HookId("h"), at=0),
+            ]  # fmt: skip
+
+        flaky.open.clear()
+        async with asyncio.TaskGroup() as tasks:
+            for request in everything():
+                tasks.create_task(request)
+            await asyncio.sleep(1)
+            repeats = [tasks.create_task(request) for request in everything()]
+            await asyncio.sleep(1)
+            answered = [task.done() for task in repeats]
+            flaky.open.set()
+
+        assert answered == [False] * 4
+        assert sum(batch.count("MessageQueued") for batch in flaky.kinds) == 1
+        assert sum(batch.count("ToolStarted") for batch in flaky.kinds) == 1
+
+
+async def test_a_repeat_of_what_could_not_be_stored_stores_it(rig: Rig, flaky: FlakyStore) -> None:
+    """The first caller is told of the full disk; the second, who came meanwhile, gets through."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+        flaky.open.clear()
+        flaky.failures = 1
+        first = asyncio.create_task(engine.send(said()))
+        await asyncio.sleep(1)
+        second = asyncio.create_task(engine.send(said()))
+        await asyncio.sleep(1)
+        flaky.open.set()
+
+        with pytest.raises(DiskFullError):
+            await first
+        assert (await second).id == FIRST
+        assert await flaky.message(FIRST) is not None
 
 
 async def test_a_session_gets_the_callers_environment_without_the_callers_identity(

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sm.core.envelope import sanitise
 from sm.core.events import (
@@ -36,6 +36,8 @@ from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
+
+T = TypeVar("T")
 
 LAUNCH_WITHIN = 15.0
 DRAIN_WITHIN = 5.0
@@ -155,6 +157,16 @@ class Engine:
     def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
 
+    async def _stored(self, known: Callable[[], T]) -> T:
+        """What is known and on the disk: a repeated request must not be answered before the
+        commit of the first, which may still fail."""
+        if known():
+            await self.loop.drain()
+        return known()
+
+    def _session_or_none(self, session_id: SessionId) -> Session | None:
+        return next((s for s in self.loop.sessions if s.id == session_id), None)
+
     def find(self, reference: str) -> Session:
         return naming.find(reference, self.loop.sessions)
 
@@ -193,8 +205,9 @@ class Engine:
 
     async def new_session(self, request: NewSession) -> Session:
         """Start an agent. The same id again is the same request, sent again."""
-        if any(s.id == request.id for s in self.loop.sessions):
-            return self.session(request.id)
+        known = await self._stored(lambda: self._session_or_none(request.id))
+        if known is not None:
+            return known
         parent = self.find(request.parent).id if request.parent else None
         dialect = self.dialects.named(request.agent)
         name = self._name_for(request, dialect.name)
@@ -276,8 +289,8 @@ class Engine:
 
     async def send(self, request: NewMessage) -> Message:
         """Queue a message. The same id again is the same message, sent again."""
+        known = await self._stored_message(self.find(request.to).id, request.id)
         target = self.find(request.to)
-        known = target.message(request.id) or await self.store.message(request.id)
         if known is not None:
             if (known.to, known.text) != (target.id, request.text):
                 raise RefusedError(f"Message id {request.id} was used for another message.")
@@ -299,6 +312,10 @@ class Engine:
         )
         session = await self.loop.post(target.id, MessageQueued(message=message))
         return session.message(message.id) or message
+
+    async def _stored_message(self, to: SessionId, message_id: MessageId) -> Message | None:
+        held = await self._stored(lambda: self.session(to).message(message_id))
+        return held or await self.store.message(message_id)
 
     def _sender(self, reference: str | None) -> Session | None:
         if reference is None:
@@ -332,10 +349,11 @@ class Engine:
         reminder_id: ReminderId | None = None,
     ) -> Reminder:
         """Set a reminder. The same id again is the same reminder, sent again."""
-        session = self.find(reference)
-        known = next((r for r in session.reminders if r.id == reminder_id), None)
+        found = self.find(reference).id
+        known = await self._stored(lambda: _reminder(self.session(found), reminder_id))
         if known is not None:
             return known
+        session = self.session(found)
         if session.state is State.ENDED:
             raise RefusedError(f"{session.name} has ended and cannot be reminded.")
         by = self._sender(sender)
@@ -370,8 +388,12 @@ class Engine:
         """Take in one report of an agent. The same hook id again changes nothing."""
         session = self.session(session_id)
         event = self.dialects.named(session.agent).decode_hook(payload, hook=hook, at=at)
-        if not self.loop.knows_hook(hook):
+        if not await self._stored(lambda: self.loop.knows_hook(hook)):
             await self.loop.post(session_id, event, hook=hook)
+
+
+def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:
+    return next((r for r in session.reminders if r.id == reminder_id), None)
 
 
 def _has_begun(session: Session) -> bool:

@@ -63,7 +63,9 @@ class Loop:
         self._due: list[tuple[float, SessionId, str]] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._is_ringing = False
-        self._is_committing = False
+        self._posts = 0
+        self._settled = 0
+        """How many of the posts are committed or undone."""
 
     async def load(self) -> list[PendingEffect]:
         """Remember what the store knows; the effects whose outcome is still open."""
@@ -87,14 +89,14 @@ class Loop:
             self._work.clear()
             batch, self._posted = self._posted, []
             if batch:
-                self._is_committing = True
                 await self._commit(batch)
-                self._is_committing = False
+                self._settled += len(batch)
                 self._ring_bell()
 
     async def drain(self) -> None:
         """Return when everything posted so far is committed, or has failed to be."""
-        while self._posted or self._is_committing:
+        last = self._posts
+        while self._settled < last:
             await self.next_commit()
 
     # --- reading -------------------------------------------------------------------------
@@ -154,6 +156,7 @@ class Loop:
         self._note_timers(before, after)
         waiter: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._posted.append(_Posted(entry, waiter))
+        self._posts += 1
         self._work.set()
         return waiter
 
@@ -191,6 +194,7 @@ class Loop:
         stored = {session.id: session for session in await self.store.sessions()}
         # Only now: what was posted while the store was read stands on the lost batch, too.
         lost, self._posted = [*batch, *self._posted], []
+        self._settled += len(lost) - len(batch)
         for posted in lost:
             session_id = posted.entry.session.id
             if session_id in stored:
