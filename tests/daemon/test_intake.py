@@ -6,15 +6,23 @@ import time
 import zlib
 from pathlib import Path
 
+from sm.adapters.spool import Spool
+from sm.adapters.store import StoreWriteError
+from sm.daemon.intake import AT_ONCE, Intake
+from tests.engine.rig import ADA, FlakyStore, Rig
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
 
 def _spool(sm: Sm, session: str, hook: str, at: float, payload: bytes) -> Path:
+    return _waiting(sm.home.spool, session, hook, at, payload)
+
+
+def _waiting(spool: Path, session: str, hook: str, at: float, payload: bytes) -> Path:
     """As the stub writes it."""
     head = json.dumps({"session": session, "hook": hook, "at": at}).encode()
     body = head + b"\n" + payload
-    path = sm.home.spool / f"{round(at * 1e9):020d}-{hook}.hook"
+    path = spool / f"{round(at * 1e9):020d}-{hook}.hook"
     path.write_bytes(body + b"\n%08x\n" % zlib.crc32(body))
     return path
 
@@ -64,6 +72,52 @@ def test_what_cannot_be_used_is_set_aside_with_the_reason(shared: Sm) -> None:
     assert told[nobody.name] == "ffffffff"
     assert told[noise.name].startswith("not a Claude Code hook: ")
     assert (shared.home.spool / "bad" / torn.name).exists()
+
+
+async def test_what_waits_shares_a_commit_and_keeps_its_order(tmp_path: Path) -> None:
+    """A night's worth of hooks does not cost a night's worth of commits."""
+    rig = Rig(store=(store := FlakyStore()))
+    intake, spool = _intake(rig, tmp_path)
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        for number in range(AT_ONCE + 50):
+            agent.use_tool()
+            _waiting(tmp_path, ADA, f"h{number:03}", number, f"ada {number}".encode())
+        before = len(store.batches)
+
+        await intake.drain(engine)
+
+    hooks = [entry.hook for entry in store.entries if str(entry.hook).startswith("h")]
+    assert hooks == [f"h{number:03}" for number in range(AT_ONCE + 50)]
+    assert len(store.batches) - before == 2
+    assert spool.drain_order() == []
+
+
+async def test_a_file_stays_until_its_hook_is_on_the_disk(tmp_path: Path) -> None:
+    """A full disk: nothing is lost, what cannot be used does not stop the rest, order is kept."""
+    rig = Rig(store=(store := FlakyStore()))
+    intake, spool = _intake(rig, tmp_path)
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        agent.use_tool()
+        for number, payload in enumerate((b"ada 0", b"noise", b"ada 0")):
+            _waiting(tmp_path, ADA, f"h{number}", number, payload)
+        store.failures = 1
+        store.error = StoreWriteError("no space")
+
+        await intake.drain(engine)
+        kept = [path.name[-7:] for path in spool.drain_order()]
+        await intake.drain(engine)
+
+    assert kept == ["h0.hook", "h2.hook"]
+    assert rig.log.lines == ["A spooled hook was set aside", "Spooled hooks have to wait"]
+    assert [e.hook for e in store.entries if e.hook in ("h0", "h2")] == ["h0", "h2"]
+    assert spool.drain_order() == []
+
+
+def _intake(rig: Rig, folder: Path) -> tuple[Intake, Spool]:
+    spool = Spool(folder)
+    return Intake(spool, rig.build(), rig.log), spool
 
 
 def test_a_real_hook_reaches_a_stopped_daemon_through_the_spool(fresh: Sm) -> None:

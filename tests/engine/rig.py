@@ -32,6 +32,7 @@ class FlakyStore(MemoryStore):
         super().__init__()
         self.failures = 0
         """How many of the next commits will fail."""
+        self.error: Exception = DiskFullError("no space left on device")
         self.open = asyncio.Event()
         """Commits wait for this."""
         self.open.set()
@@ -44,7 +45,7 @@ class FlakyStore(MemoryStore):
         await self.open.wait()
         if self.failures:
             self.failures -= 1
-            raise DiskFullError("no space left on device")
+            raise self.error
         await super().commit(entries)
         self.batches.append([entry.event for entry in entries])
         self.entries += entries

@@ -1,9 +1,10 @@
 """Takes in the hooks that were spooled while nobody listened, in the order they happened."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
-from sm.adapters.spool import Spool, TornHook
+from sm.adapters.spool import Spool, SpooledHook
 from sm.api.types import SpoolView
 from sm.core.ids import HookId, SessionId
 from sm.core.journal import NotStoredError
@@ -13,6 +14,9 @@ from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
 LOOK_EVERY = 2.0
+AT_ONCE = 200
+"""Hooks that share one commit: a night's worth must not hold up the start."""
+UNUSABLE = (MalformedHookError, UnknownSessionError)
 
 
 class Intake:
@@ -30,25 +34,41 @@ class Intake:
     async def drain(self, engine: Engine) -> None:
         """Take in what waits, oldest first; on a full disk the rest waits for the next round."""
         try:
-            for path in self._spool.drain_order():
-                await self._take(engine, path)
+            paths = self._spool.drain_order()
+            for first in range(0, len(paths), AT_ONCE):
+                await self._take(engine, paths[first : first + AT_ONCE])
         except (NotStoredError, OSError) as error:
             self._log.warning("Spooled hooks have to wait", why=str(error))
 
-    async def _take(self, engine: Engine, path: Path) -> None:
+    async def _take(self, engine: Engine, paths: Sequence[Path]) -> None:
+        """Take in a bundle with one commit; a file goes only when its hook is on the disk."""
+        hooks = [(path, hook) for path in paths if (hook := self._read(path)) is not None]
+        known = [await engine.store.has_hook(hook.hook) for _, hook in hooks]
+        new = [found for found, is_known in zip(hooks, known, strict=True) if not is_known]
+        # Tasks begin in the order they are made, and each posts before it waits.
+        outcomes = await asyncio.gather(
+            *(engine.hook(h.session, h.payload, hook=h.hook, at=h.at) for _, h in new),
+            return_exceptions=True,
+        )
+        told = dict(zip((path for path, _ in new), outcomes, strict=True))
+        for path, _ in hooks:
+            self._settle(path, told.get(path))
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, UNUSABLE):
+                raise outcome
+
+    def _read(self, path: Path) -> SpooledHook | None:
         found = self._spool.read(path)
-        if isinstance(found, TornHook):
-            self._put_away(path, found.reason)
-            return
-        try:
-            if not await engine.store.has_hook(HookId(found.hook)):
-                await engine.hook(
-                    SessionId(found.session), found.payload, hook=HookId(found.hook), at=found.at
-                )
-        except (MalformedHookError, UnknownSessionError) as error:
-            self._put_away(path, str(error) or "unknown session")
-            return
-        self._spool.done(path)
+        if isinstance(found, SpooledHook):
+            return found
+        self._put_away(path, found.reason)
+        return None
+
+    def _settle(self, path: Path, outcome: BaseException | None) -> None:
+        if outcome is None:
+            self._spool.done(path)
+        elif isinstance(outcome, UNUSABLE):
+            self._put_away(path, str(outcome) or "unknown session")
 
     def _put_away(self, path: Path, why: str) -> None:
         self._log.warning("A spooled hook was set aside", file=path.name, why=why)
