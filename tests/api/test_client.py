@@ -233,8 +233,14 @@ def test_an_empty_answer_is_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "quoted"), [("ada", "ada"), ("a/../b?c", "a%2F..%2Fb%3Fc"), ("", "%20")]
+    ("text", "quoted"), [("ada", "ada"), ("a/../b?c", "a%2F..%2Fb%3Fc"), (" ", "%20")]
 )
 def test_what_a_person_types_stays_one_segment_of_the_path(text: str, quoted: str) -> None:
     """A name with a slash in it cannot reach another address."""
     assert segment(text) == quoted
+
+
+def test_an_empty_name_is_refused() -> None:
+    """It is a script's unset variable, not a session called ' '."""
+    with pytest.raises(RefusedError, match="An empty name means nothing"):
+        segment("")

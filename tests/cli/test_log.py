@@ -51,3 +51,12 @@ def test_a_raw_log_that_is_gone_is_told(sm: Sm) -> None:
         1, "Its raw log cannot be read: No such file or directory.",
     )  # fmt: skip
     assert sm.run("log", "lost") == ""
+
+
+def test_a_number_of_lines_below_none_is_wrong_usage(sm: Sm) -> None:
+    """Not quietly all of them; 0 is all."""
+    done = sm.start("log", "ada", "--lines", "-5")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("argument --lines: '-5' is no whole number from 0 on\n")
+    assert sm.run("log", "gone", "--lines", "0") == sm.run("log", "gone")

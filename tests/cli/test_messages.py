@@ -1,5 +1,7 @@
 """sm messages"""
 
+import pytest
+
 from sm.api.types import MessageView, ReceiptView
 from tests.cli.conftest import refusal, shape
 from tests.kit.sm import Sm, sm_home
@@ -59,3 +61,12 @@ def test_no_messages_is_told() -> None:
     with sm_home() as empty:
         assert empty.run("messages") == "No messages.\n"
         assert empty.json("messages") == []
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1.5", "x", "9" * 5000])
+def test_a_limit_without_meaning_is_wrong_usage(sm: Sm, limit: str) -> None:
+    """Not quietly one message."""
+    done = sm.start("messages", "--limit", limit)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"argument --limit: {limit!r} is no whole number from 1 on\n")

@@ -146,3 +146,13 @@ def test_a_message_to_a_daemon_that_hangs_is_told_with_its_id(
             "stored all the same: before sending it again, look for it with sm messages ada"
         ),
     ]
+
+
+def test_a_message_cannot_expire_at_once(sm: Sm) -> None:
+    """0 is wrong usage, in the command's own words."""
+    done = sm.start("send", "ada", "x", "--expire", "0")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(
+        "argument --expire: '0' is no time to wait; write 30s, 10m, 1h or 2d\n"
+    )

@@ -1,5 +1,7 @@
 """sm show"""
 
+import pytest
+
 from sm.api.types import SessionDetail
 from tests.cli.conftest import refusal, shape
 from tests.kit.sm import Sm
@@ -54,3 +56,11 @@ def test_an_id_a_prefix_and_a_name_mean_the_same(sm: Sm) -> None:
 def test_a_session_that_is_not_there_is_refused(sm: Sm) -> None:
     """With what to do."""
     assert refusal(sm, "show", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "kill", "log", "tail", "wait", "attach"])
+def test_an_empty_name_is_refused(sm: Sm, command: str) -> None:
+    """It is a script's unset variable."""
+    assert refusal(sm, command, "") == (
+        1, "An empty name means nothing. See what there is with: sm ls --all",
+    )  # fmt: skip

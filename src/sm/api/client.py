@@ -13,7 +13,7 @@ from io import BufferedReader
 from urllib.parse import quote, urlencode
 
 from sm.api import starting
-from sm.api.errors import RefusedError, UnansweredError, UnreachableError
+from sm.api.errors import RefusedError, StartError, UnansweredError, UnreachableError
 from sm.settings.home import Home
 
 __all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "segment"]
@@ -77,7 +77,7 @@ class Client:
     def _start_again(self) -> None:
         try:
             starting.ensure(self.home)
-        except starting.StartError as error:
+        except StartError as error:
             raise UnansweredError(str(error)) from None
         time.sleep(0.05)
 
@@ -119,7 +119,9 @@ class Client:
 
 def segment(text: str) -> str:
     """Text as one segment of a path."""
-    return quote(text, safe="") or "%20"
+    if not text:
+        raise RefusedError("An empty name means nothing. See what there is with: sm ls --all", 400)
+    return quote(text, safe="")
 
 
 def _request(method: str, target: str, payload: bytes) -> bytes:

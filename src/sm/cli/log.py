@@ -8,7 +8,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import LogView, SessionDetail
-from sm.cli.output import client, print_json
+from sm.cli.output import at_least, client, print_json
 
 EXAMPLE = "sm log ada --lines 100"
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="as lines of text (the default)")
     form.add_argument("--raw", action="store_true", help="the bytes as they came")
-    parser.add_argument("--lines", type=int, default=0, metavar="N", help="only the last N")
+    parser.add_argument("--lines", type=at_least(0), default=0, metavar="N", help="only the last N")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if args.raw:
         return _raw(args.session)
     path = f"/sessions/{segment(args.session)}/log"
-    log = cast("LogView", client().get(path, lines=max(args.lines, 0)))
+    log = cast("LogView", client().get(path, lines=args.lines))
     if args.json:
         print_json(log)
     else:

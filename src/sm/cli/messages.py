@@ -4,7 +4,7 @@ import argparse
 from typing import cast
 
 from sm.api.types import MessageView
-from sm.cli.output import brief, client, clock, coloured, dim, print_json, table
+from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm messages ada --state queued"
 
@@ -12,7 +12,7 @@ EXAMPLE = "sm messages ada --state queued"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", nargs="?", help="only to this session")
     parser.add_argument("--state", default="", metavar="STATE", help="only in this state")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="the newest N")
+    parser.add_argument("--limit", type=at_least(1), default=50, metavar="N", help="the newest N")
     parser.add_argument("--receipts", action="store_true", help="every step of each")
     parser.add_argument("--json", action="store_true", help="as JSON")
 

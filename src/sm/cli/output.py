@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import sys
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from sm.api.client import Client
+from sm.api.client import Client, RefusedError
 from sm.settings.home import Home
 
 _COLOURS = {
@@ -111,3 +112,40 @@ def seconds(text: str) -> float:
     if not 0 <= value < 10 * 365 * 86_400:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 30s, 10m, 1h or 2d")
     return value
+
+
+def some_seconds(text: str) -> float:
+    """As ``seconds``, where no time at all has no meaning."""
+    import argparse
+
+    value = seconds(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write 30s, 10m, 1h or 2d")
+    return value
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number not below this one, for argparse."""
+
+    def number(text: str) -> int:
+        import argparse
+
+        value = int(text) if _WHOLE.fullmatch(text) else least - 1
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return value
+
+    return number
+
+
+_WHOLE = re.compile(r"[0-9]{1,18}")
+
+
+def tmux_program(path: str | None = None) -> str:
+    """Where tmux is, on this PATH or on ours."""
+    import shutil
+
+    found = shutil.which("tmux", path=path)
+    if found is None:
+        raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    return found

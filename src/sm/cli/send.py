@@ -7,7 +7,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, UnansweredError, segment
 from sm.api.types import MessageView, NewMessageBody
-from sm.cli.output import client, own_session, print_json, seconds
+from sm.cli.output import client, own_session, print_json, seconds, some_seconds
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--wait", type=seconds, metavar="N", help="wait so long for the receipt, and print it"
     )
     parser.add_argument(
-        "--expire", type=seconds, metavar="N", help="withdraw it if not given by then"
+        "--expire", type=some_seconds, metavar="N", help="withdraw it if not given by then"
     )
     parser.add_argument(
         "--no-notify", action="store_true", help="no word to this session when the turn ends"
