@@ -2,6 +2,10 @@
 
 import re
 
+import pytest
+
+from sm.api import starting
+from sm.cli.main import main
 from tests.cli.conftest import refusal
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
@@ -82,3 +86,18 @@ def test_what_cannot_be_started_is_refused(sm: Sm) -> None:
         1, "/nowhere is not a directory. Give --cwd DIR.",
     )  # fmt: skip
     assert [s["id"] for s in sm.json("ls", "--all")] == [s["id"] for s in before]
+
+
+def test_without_tmux_the_words_say_what_to_install(
+    sm: Sm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is started."""
+    monkeypatch.setattr(starting, "_USUAL_PLACES", ())
+    for name, value in {**sm.environment, "PATH": str(sm.folder / "empty")}.items():
+        monkeypatch.setenv(name, value)
+
+    assert main(["new", "nobody"]) == 1
+    assert capsys.readouterr().err == (
+        "sm: tmux is not installed. On Debian or Ubuntu: apt install tmux\n"
+    )
+    assert "nobody" not in sm.run("ls", "--all")

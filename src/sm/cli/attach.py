@@ -2,12 +2,11 @@
 
 import argparse
 import os
-import shutil
 from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import SessionDetail
-from sm.cli.output import client
+from sm.cli.output import client, tmux_program
 
 EXAMPLE = "sm attach ada"
 
@@ -26,9 +25,7 @@ def show(session: SessionDetail) -> int:
     if where is None or session["state"] == "ended":
         name = session["name"]
         raise RefusedError(f"{name} has no terminal any more. Its past: sm log {name}", 409)
-    tmux = shutil.which("tmux")
-    if tmux is None:
-        raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    tmux = tmux_program()
     # Inside another tmux, nesting is what was asked for.
     environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE")}
     target = f"={where['session']}"

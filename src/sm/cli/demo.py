@@ -24,7 +24,7 @@ from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import RefusedError, StartError, UnreachableError
 from sm.api.types import Health, MessageView, SessionDetail
-from sm.cli.output import print_json
+from sm.cli.output import print_json, tmux_program
 from sm.cli.stage import Stage
 from sm.settings.home import Home
 
@@ -40,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if shutil.which("tmux") is None:
-        raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    tmux_program()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     began = time.monotonic()

@@ -6,10 +6,11 @@ import secrets
 from pathlib import Path
 from typing import cast
 
+from sm.api import starting
 from sm.api.client import RefusedError
 from sm.api.types import SessionDetail
 from sm.cli import attach
-from sm.cli.output import client, own_session, print_json
+from sm.cli.output import client, own_session, print_json, tmux_program
 
 EXAMPLE = 'sm new ada --agent demo --prompt "say hello"'
 
@@ -35,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     cwd = Path(args.cwd).absolute()
     if not cwd.is_dir():
         raise RefusedError(f"{cwd} is not a directory. Give --cwd DIR.", 400)
+    # Where the daemon looks: it is the one to start it.
+    tmux_program(starting.clean_environment()["PATH"])
     body = {
         "id": secrets.token_hex(4),
         "name": args.name,
