@@ -63,8 +63,24 @@ class PressEnter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RingBell:
+    """Look first: a note that was taken, or taken back, is not written again."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadUsage:
+    """Ask the agent's own record how full its context is."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeekMessage:
-    """Look for a typed message in the agent's own record and in its box."""
+    """Look for a message that was given in the agent's own record, its box and its inbox."""
 
     repeatable: ClassVar[bool] = True
     mark: str
@@ -96,6 +112,8 @@ Effect = (
     | CheckPane
     | PasteText
     | PressEnter
+    | RingBell
+    | ReadUsage
     | SeekMessage
     | InterruptTurn
     | QueueNotice

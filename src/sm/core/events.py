@@ -7,8 +7,9 @@ the timeline and the answer to ``sm explain``.
 from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
-from sm.core.message import Message
-from sm.core.terminal import Obstacle, Pane, Place, Screen
+from sm.core.message import TYPING, Message, Way
+from sm.core.state import Usage
+from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Hook:
     """The producer's clock: hooks may arrive late and out of order."""
     context: ContextId | None
     prompt: PromptId | None = None
+    answerable: bool = False
+    """The agent waits for our answer; not so when the report was spooled."""
 
 
 # --- life of the session -------------------------------------------------------------------
@@ -38,6 +41,7 @@ class SessionRequested:
     """Whether this kind of agent reports what it accepted."""
     context: ContextId | None
     """The context id given to the agent at launch, where it takes one."""
+    ways: tuple[Way, ...] = TYPING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,8 @@ class DaemonStarted:
     """A new daemon took over; what it knew may be old."""
 
     version: str
+    ways: tuple[Way, ...] = TYPING
+    """The configuration may allow other routes than before."""
 
 
 # --- what the agent reports ----------------------------------------------------------------
@@ -109,6 +115,8 @@ class ContextStarted:
     source: str
     """startup, resume, clear or compact."""
     transcript: str | None
+    bell: bool = False
+    """It is told in the answer to watch its inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +142,8 @@ class PromptAccepted:
 class ToolStarted:
     hook: Hook
     tool: str
+    subagent: bool = False
+    """A sub-agent's: the session works, but what it does is not the session's own step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +151,9 @@ class ToolEnded:
     hook: Hook
     tool: str
     failed: bool
+    tool_use: str = ""
+    """The agent's own id of this call."""
+    subagent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +188,22 @@ class HookNoticed:
     hook: Hook
 
 
-# --- what we see on the screen -------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageSeen:
+    """How full a context is. One that is over by now is not meant any more."""
+
+    context: ContextId | None
+    usage: Usage
+
+
+# --- what we see for ourselves -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSeen:
+    """What the agent's own state file says it is doing."""
+
+    status: AgentStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +233,13 @@ class TextPasted:
 class EnterPressed:
     mark: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BellRung:
+    """The note is in the agent's inbox."""
+
+    mark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,11 +326,14 @@ Event = (
     | TurnFailed
     | ContextCompacted
     | HookNoticed
+    | UsageSeen
+    | StatusSeen
     | ScreenSeen
     | MessageQueued
     | MessageCancelled
     | TextPasted
     | EnterPressed
+    | BellRung
     | TypingRefused
     | MessageSought
     | TurnInterrupted

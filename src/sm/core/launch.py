@@ -21,6 +21,8 @@ class LaunchRequest:
     """The session's own folder."""
     hook_command: str
     """The script agents call for every hook."""
+    hook_url: str | None = None
+    """Where an agent that can post its hooks itself may do so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ Pure: events in, a new state and effects out. No clock, no tmux, no database.
 from dataclasses import replace
 from typing import assert_never
 
-from sm.core import delivery, reminder, turn
-from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, RenameTmux
+from sm.core import delivery, reminder, turn, usage
+from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, ReadUsage, RenameTmux
 from sm.core.events import (
     AgentExited,
     AgentKilled,
     AgentStarted,
+    BellRung,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -35,6 +36,7 @@ from sm.core.events import (
     Renamed,
     ScreenSeen,
     SessionRequested,
+    StatusSeen,
     TerminalLost,
     TextPasted,
     TimerFired,
@@ -45,6 +47,7 @@ from sm.core.events import (
     TurnFailed,
     TurnInterrupted,
     TypingRefused,
+    UsageSeen,
 )
 from sm.core.ids import MessageId
 from sm.core.state import Context, Exit, Session, Sighting, Source, State
@@ -72,6 +75,7 @@ def create(event: SessionRequested, now: float) -> Result:
         verdict=asked,
         sightings=(asked,),
         context=Context(id=event.context),
+        ways=event.ways,
     )
     return session, (LaunchAgent(),)
 
@@ -95,6 +99,10 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return turn.hooked(session, event, now)
         case ScreenSeen():
             return turn.screen_seen(session, event, now)
+        case StatusSeen():
+            return turn.status_seen(session, event, now)
+        case UsageSeen():
+            return usage.seen(session, event), ()
         case MessageQueued():
             return delivery.queued(session, event, now)
         case MessageCancelled():
@@ -103,6 +111,8 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return delivery.pasted(session, event, now)
         case EnterPressed():
             return delivery.entered(session, event, now)
+        case BellRung():
+            return delivery.rung(session, event, now)
         case TypingRefused():
             return delivery.refused(session, event, now)
         case MessageSought():
@@ -164,7 +174,9 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return replace(session, name=name), effects
         case TmuxRenamed(pane=pane):
             return replace(session, pane=pane), ()
-        case DaemonStarted():
+        case DaemonStarted(ways=ways):
+            session = replace(session, ways=ways)
+            session = usage.wanted(session, now) if session.alive else session
             return session, (CheckPane(),) if session.alive else ()
         case _:
             assert_never(event)
@@ -236,6 +248,8 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
         return session, (LaunchAgent(),)
     if kind == "kill":
         return session, (KillAgent(),)
+    if kind == "usage":
+        return session, (ReadUsage(),) if usage.is_stale(session) else ()
     if kind == "reminder":
         return reminder.fired(session, what, now)
     return session, ()
@@ -249,6 +263,9 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
             | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
         ):  # fmt: skip
             return turn.sighted(session, event)
+        case StatusSeen(status=status):
+            says = f"it says it is {status.detail or status.sign.value}"
+            return Sighting(source=Source.STATUS, says=says, at=status.at)
         case ScreenSeen(screen=screen):
             says = f"{screen.sign.value} on the screen"
             return Sighting(source=Source.SCREEN, says=says, at=now)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from operator import attrgetter
 
-from sm.core.ids import ContextId, MessageId, PromptId, ReminderId, SessionId
-from sm.core.message import Message, Route
+from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.message import TYPING, Message, Route, Way
 from sm.core.terminal import Pane
 
 
@@ -34,6 +34,7 @@ class Source(StrEnum):
     """Where evidence comes from, best first."""
 
     HOOK = "hook"
+    STATUS = "status file"
     SCREEN = "screen"
     PROCESS = "process"
     TMUX = "tmux"
@@ -50,6 +51,25 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How full a context is, as the agent itself reports it."""
+
+    tokens: int | None
+    """None: nothing was asked of the model since the context began or was compacted."""
+    window: int | None
+    model: str
+    source: str
+    """statusline or transcript."""
+    at: float
+
+    @property
+    def percent(self) -> float | None:
+        if self.tokens is None or not self.window:
+            return None
+        return round(100 * self.tokens / self.window, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """One model context window in the session's life."""
 
@@ -57,6 +77,7 @@ class Context:
     id: ContextId | None = None
     transcript: str | None = None
     compactions: int = 0
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +90,17 @@ class Turn:
 
 
 class Step(StrEnum):
-    """How far typing one message has come."""
+    """How far giving one message has come."""
 
     PASTING = "pasting"
     ENTERING = "entering"
     ENTERED = "entered"
     INTERRUPTING = "interrupting"
+    REPLIED = "replied"
+    """A hook was answered with it."""
+    RINGING = "ringing"
+    RUNG = "rung"
+    """A note with it lies in the inbox, or was taken from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +116,14 @@ class Attempt:
     misses: int = 0
     looks: int = 0
     """Searches that could neither find nor rule out the message."""
+    hook: HookId | None = None
+    """The report it answers."""
+    prompt: PromptId | None = None
+    """The turn it rides on."""
+    tool_use: str | None = None
+    """The tool call whose result it rides on."""
+    transcript: str | None = None
+    """The agent's record when it was given: a context may end before it shows there."""
 
     @property
     def mark(self) -> str:
@@ -138,6 +172,12 @@ class Session:
     sightings: tuple[Sighting, ...] = ()
     """The newest from each source."""
 
+    ways: tuple[Way, ...] = TYPING
+    """The routes its agent offers and the configuration allows."""
+    bell: bool = False
+    """The agent was told to watch its inbox, and has not been found not to."""
+    stop_replies: int = 0
+    """Turn ends in a row that were answered with a message: agents allow only so many."""
     pane: Pane | None = None
     context: Context = Context()
     turn: Turn | None = None
@@ -167,6 +207,11 @@ class Session:
     @property
     def alive(self) -> bool:
         return self.exit is None and self.pane is not None
+
+    def allows(self, route: Route, length: int = 0) -> bool:
+        """Whether a text of this length can be given by this route."""
+        way = next((w for w in self.ways if w.route is route), None)
+        return way is not None and (way.limit is None or length <= way.limit)
 
     def message(self, message_id: MessageId) -> Message | None:
         return next((m for m in self.messages if m.id == message_id), None)

@@ -84,6 +84,16 @@ class Screen:
     """A prompt box is drawn (a busy agent may show one too)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStatus:
+    """What an agent says of itself in a file it keeps for that."""
+
+    sign: Sign
+    at: float
+    """Since when."""
+    detail: str = ""
+
+
 class Obstacle(StrEnum):
     """Why nothing was typed. The values are stored; the words are for people and may change."""
 
@@ -121,10 +131,32 @@ _WORDS = {
 }
 
 
+class Record(StrEnum):
+    """What an agent's own record says of a message it was given."""
+
+    HELD = "held"
+    """It is there as something the model was given."""
+    PASSED = "passed"
+    """It is not there, and the model has been asked again since."""
+    OPEN = "open"
+    """It is not there, or not yet."""
+
+
+class NoteState(StrEnum):
+    """Where a note in an agent's inbox is."""
+
+    WAITING = "waiting"
+    TAKEN = "taken"
+    WITHDRAWN = "withdrawn"
+    NEVER = "never"
+
+
 class Place(StrEnum):
     """Where a message that was typed is found when looked for."""
 
     TRANSCRIPT = "transcript"
     BOX = "box"
     NOWHERE = "nowhere"
+    WITHDRAWN = "withdrawn"
+    """Its note lay untouched in the inbox and was taken back: certainly not given."""
     CANNOT_LOOK = "cannot look"

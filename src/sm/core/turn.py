@@ -6,7 +6,7 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 
 from dataclasses import replace
 
-from sm.core import delivery
+from sm.core import delivery, usage
 from sm.core.effects import Effect
 from sm.core.events import (
     ContextCompacted,
@@ -18,6 +18,7 @@ from sm.core.events import (
     HookNoticed,
     PromptAccepted,
     ScreenSeen,
+    StatusSeen,
     ToolEnded,
     ToolStarted,
     TurnEnded,
@@ -46,14 +47,17 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
         case PromptAccepted():
             return prompt_accepted(session, event, now)
         case ToolStarted() | ToolEnded() | DialogOpened():
-            return (session, ()) if is_late(session, event.hook) else at_work(session, event)
+            return tool_reported(session, event, now)
         case TurnEnded():
-            return turn_ended(session, event.hook, now, last_words=event.last_words)
+            session, told = turn_ended(session, event.hook, now, last_words=event.last_words)
+            if session.turn is None:
+                session = delivery.answer_stop(session, event.hook, now)
+            return session, told
         case TurnFailed():
             return turn_ended(session, event.hook, now, failure=event.error)
         case ContextCompacted():
             context = replace(session.context, compactions=session.context.compactions + 1)
-            return replace(session, context=context), ()
+            return usage.wanted(usage.emptied(replace(session, context=context)), now), ()
         case ContextEnded():
             return replace(session, leaving=event.leaving), ()
         case HookNoticed():
@@ -99,8 +103,10 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
         id=event.hook.context or old.id,
         transcript=event.transcript or old.transcript,
         compactions=0 if is_new else old.compactions,
+        usage=None if is_new else old.usage,
     )
-    return replace(session, context=context, ready=True, dialog=None), effects
+    bell = event.bell or session.bell
+    return replace(session, context=context, ready=True, dialog=None, bell=bell), effects
 
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
@@ -115,7 +121,8 @@ def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Resu
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
     session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
-    return replace(session, turn=turn, dialog=None, ready=True, refusals=0), effects
+    session = replace(session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0)
+    return session, effects
 
 
 def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
@@ -124,11 +131,36 @@ def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
     return in_hand if in_hand in event.quoted else None
 
 
+def tool_reported(
+    session: Session, event: ToolStarted | ToolEnded | DialogOpened, now: float
+) -> Result:
+    if isinstance(event, ToolStarted) and _goes_on(session, event):
+        session = replace(
+            session,
+            ended_prompts=tuple(p for p in session.ended_prompts if p != event.hook.prompt),
+        )
+    if is_late(session, event.hook):
+        return session, ()
+    session, effects = at_work(session, event)
+    if isinstance(event, ToolEnded) and not event.subagent:
+        session = delivery.answer_tool(session, event.hook, event.tool_use, now)
+        session = session if usage.is_reported(session) else usage.wanted(session, now)
+    return session, effects
+
+
+def _goes_on(session: Session, event: ToolStarted) -> bool:
+    """Whether somebody else's hook kept the agent from stopping: its last turn runs on."""
+    prompts, hook = session.ended_prompts, event.hook
+    is_last = bool(prompts) and prompts[-1] == hook.prompt
+    return is_last and not event.subagent and hook.at > session.turn_ended_at
+
+
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
     turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
-    if isinstance(event, ToolStarted) and turn.prompt == event.hook.prompt:
+    is_own = isinstance(event, ToolStarted) and not event.subagent
+    if isinstance(event, ToolStarted) and is_own and turn.prompt == event.hook.prompt:
         turn = turn if turn.tool == event.tool else replace(turn, tool=event.tool)
     if turn is session.turn and dialog == session.dialog and session.ready:
         return session, ()
@@ -146,6 +178,7 @@ def turn_ended(
     session = replace(session, turn_ended_at=max(session.turn_ended_at, hook.at), ready=True)
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")
+    session = usage.wanted(session, now)
     return finish_turn(session, now, how=f"failed: {failure}" if failure else hook.name)
 
 
@@ -170,6 +203,27 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
         session = replace(session, ready=True, dialog=None)
         if session.turn is not None and not _recently_hooked(session, now):
             return finish_turn(session, now, how="the prompt is back on the screen")
+    return session, ()
+
+
+def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
+    """The session after a look at its agent's own state file; a newer hook knows better."""
+    status = event.status
+    session = replace(session, lost=False)
+    if any(s.source is Source.HOOK and s.at > status.at for s in session.sightings):
+        return session, ()
+    match status.sign:
+        case Sign.DIALOG:
+            return replace(session, dialog=session.dialog or status.detail), ()
+        case Sign.BUSY:
+            turn = session.turn or Turn(prompt=None, started_at=status.at)
+            return replace(session, dialog=None, turn=turn, ready=True), ()
+        case Sign.PROMPT:
+            session = replace(session, ready=True, dialog=None)
+            if session.turn is not None:
+                return finish_turn(session, now, how=f"the agent says it is {status.detail}")
+        case Sign.UNKNOWN:
+            pass
     return session, ()
 
 

@@ -52,7 +52,8 @@ class Intake:
         )
         told = dict(zip((path for path, _ in new), outcomes, strict=True))
         for path, _ in hooks:
-            self._settle(path, told.get(path))
+            outcome = told.get(path)
+            self._settle(path, outcome if isinstance(outcome, BaseException) else None)
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, UNUSABLE):
                 raise outcome

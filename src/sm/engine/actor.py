@@ -12,7 +12,9 @@ from sm.core.effects import (
     PasteText,
     PressEnter,
     QueueNotice,
+    ReadUsage,
     RenameTmux,
+    RingBell,
     SeekMessage,
 )
 from sm.core.events import (
@@ -30,6 +32,7 @@ from sm.core.state import Session, State
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -43,9 +46,12 @@ class Log(Protocol):
 class Actor:
     """One worker per session with something to do; sessions never wait for each other."""
 
-    def __init__(self, terminal: Terminal, typist: Typist, launcher: Launcher, log: Log) -> None:
+    def __init__(
+        self, terminal: Terminal, typist: Typist, launcher: Launcher, reader: Reader, log: Log
+    ) -> None:
         self._terminal = terminal
         self._typist = typist
+        self._reader = reader
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -132,6 +138,10 @@ class Actor:
                 return await self._typist.paste(session_id, effect)
             case PressEnter():
                 return await self._typist.enter(session_id, effect)
+            case RingBell():
+                return await self._typist.ring(session_id, effect)
+            case ReadUsage():
+                return await self._reader.usage(self.loop.session(session_id))
             case SeekMessage():
                 return await self._typist.seek(session_id, effect)
             case InterruptTurn():

@@ -6,14 +6,16 @@ Each call returns when what it did is on the disk.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from sm.core.envelope import sanitise
+from sm.core.envelope import sanitise, wrap
 from sm.core.events import (
+    ContextStarted,
     DaemonStarted,
+    HookEvent,
     KillRequested,
     MessageCancelled,
     MessageQueued,
@@ -21,19 +23,22 @@ from sm.core.events import (
     ReminderSet,
     Renamed,
     SessionRequested,
+    UsageSeen,
 )
 from sm.core.ids import HookId, MessageId, ReminderId, SessionId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
-from sm.core.message import Message, MessageState, Mode
+from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
+from sm.core.usage import is_news
 from sm.core.terminal import View
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
-from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
+from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
@@ -106,6 +111,9 @@ class Engine:
         log: Log,
         identity: Callable[[SessionId], Mapping[str, str]],
         render: Render,
+        inbox: Inbox,
+        routes: Callable[[str], Collection[Route]],
+        hook_url: Callable[[SessionId], str | None],
     ) -> None:
         self.store = store
         self.terminal = terminal
@@ -114,9 +122,13 @@ class Engine:
         self._folders = folders
         self._identity = identity
         self._render = render
+        self._inbox = inbox
+        self._routes = routes
+        self._hook_url = hook_url
         self._launcher = Launcher(terminal, processes, folders)
-        typist = Typist(terminal, dialects, processes, self.session)
-        self._actor = Actor(terminal, typist, self._launcher, log)
+        typist = Typist(terminal, dialects, processes, inbox, self.session)
+        reader = Reader(dialects, clock)
+        self._actor = Actor(terminal, typist, self._launcher, reader, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
@@ -139,7 +151,8 @@ class Engine:
             self.loop.start_timers()
             for session in list(self.loop.sessions):
                 if session.alive:
-                    ignore_outcome(self.loop.post(session.id, DaemonStarted(version=version)))
+                    started = DaemonStarted(version=version, ways=self._ways(session.agent))
+                    ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
             try:
@@ -222,6 +235,7 @@ class Engine:
                     environment=environment,
                     folder=str(self._folders.folder(request.id)),
                     hook_command=str(self._folders.hook_command),
+                    hook_url=self._hook_url(request.id),
                 )
             )
         except LaunchFailedError as error:
@@ -238,6 +252,7 @@ class Engine:
             parent=parent,
             proves=dialect.proves,
             context=line.context,
+            ways=self._ways(request.agent),
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)
@@ -250,6 +265,12 @@ class Engine:
             raise
         await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
         return self.session(request.id)
+
+    def _ways(self, agent: str) -> tuple[Way, ...]:
+        """The routes the agent offers, less those the configuration switched off."""
+        dialect = self.dialects.named(agent)
+        allowed = self._routes(dialect.name)
+        return tuple(way for way in dialect.ways if way.route in allowed)
 
     def _name_for(self, request: NewSession, stem: str) -> str:
         if request.name is None:
@@ -384,12 +405,47 @@ class Engine:
 
     # --- hooks ---------------------------------------------------------------------------
 
-    async def hook(self, session_id: SessionId, payload: bytes, *, hook: HookId, at: float) -> None:
-        """Take in one report of an agent. The same hook id again changes nothing."""
+    async def hook(
+        self,
+        session_id: SessionId,
+        payload: bytes,
+        *,
+        hook: HookId,
+        at: float,
+        answerable: bool = False,
+    ) -> bytes:
+        """Take in one report of an agent; what it is to be answered, if it waits for an answer.
+
+        The same hook id again changes nothing.
+        """
         session = self.session(session_id)
-        event = self.dialects.named(session.agent).decode_hook(payload, hook=hook, at=at)
-        if not await self._stored(lambda: self.loop.knows_hook(hook)):
-            await self.loop.post(session_id, event, hook=hook)
+        dialect = self.dialects.named(session.agent)
+        event = dialect.decode_hook(payload, hook=hook, at=at, answerable=answerable)
+        if isinstance(event, UsageSeen):
+            if is_news(session, event):
+                await self.loop.post(session_id, event)
+            return b""
+        if await self._stored(lambda: self.loop.knows_hook(hook)):
+            return b""
+        greets = isinstance(event, ContextStarted) and answerable
+        if isinstance(event, ContextStarted) and greets and session.allows(Route.DOORBELL):
+            event = replace(event, bell=True)
+        after = await self.loop.post(session_id, event, hook=hook)
+        if isinstance(event, ContextStarted):
+            inbox = self._inbox.folder(session_id) if event.bell else None
+            return dialect.greeting(inbox) if greets else b""
+        return self._answer(after, dialect, event, hook)
+
+    @staticmethod
+    def _answer(session: Session, dialect: Dialect, event: HookEvent, hook: HookId) -> bytes:
+        """The message the hook is answered with, now that this is on the disk."""
+        attempt = session.attempt
+        if attempt is None or attempt.hook != hook:
+            return b""
+        message = session.message(attempt.message)
+        if message is None:
+            return b""
+        return dialect.answer(event, wrap(message.id, message.sender_name, message.text))
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

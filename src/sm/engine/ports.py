@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import HookEvent
+from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
-from sm.core.message import Message, MessageState
-from sm.core.state import Session
-from sm.core.terminal import Pane, PaneStatus, Screen, View
+from sm.core.message import Message, MessageState, Way
+from sm.core.state import Attempt, Session, Usage
+from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
 
 
 class Store(Protocol):
@@ -101,7 +101,18 @@ class Dialect(Protocol):
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent: ...
+    ways: tuple[Way, ...]
+    """The routes it offers, and how much fits through each."""
+
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent | UsageSeen: ...
+
+    def greeting(self, inbox: str | None) -> bytes:
+        """The answer to a context's start; the agent is told to watch its inbox."""
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        """The answer to a hook that gives the model this text."""
 
     def read_screen(self, view: View) -> Screen: ...
 
@@ -111,8 +122,14 @@ class Dialect(Protocol):
     def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
         """Whether it holds this message and no word of anybody else."""
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        """Whether the agent's own record shows the message as a prompt it took."""
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        """Whether the agent's own record shows that the model was given the message."""
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        """How full the context is, by the agent's own record."""
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        """What the agent says of itself in its state file, if it keeps one."""
 
 
 class Dialects(Protocol):
@@ -121,6 +138,20 @@ class Dialects(Protocol):
 
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The caller's environment without what belongs to the caller's own agent and session."""
+
+
+class Inbox(Protocol):
+    """A folder each agent watches. A note is taken by the agent's hook, or taken back by us."""
+
+    def folder(self, session: SessionId) -> str: ...
+
+    def leave(self, session: SessionId, mark: str, text: str) -> None:
+        """Put a note there once: one that was ever there is not written again."""
+
+    def look(self, session: SessionId, mark: str) -> NoteState: ...
+
+    def withdraw(self, session: SessionId, mark: str) -> bool:
+        """Take a note back; False when the agent was faster."""
 
 
 class Processes(Protocol):

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.core import envelope
-from sm.core.effects import InterruptTurn, PasteText, PressEnter, SeekMessage
+from sm.core.effects import InterruptTurn, PasteText, PressEnter, RingBell, SeekMessage
 from sm.core.events import (
+    BellRung,
     EnterPressed,
     Event,
     MessageSought,
@@ -20,10 +21,20 @@ from sm.core.events import (
 )
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
-from sm.core.state import Session
-from sm.core.terminal import Obstacle, Pane, Place, Screen, Sign, View
+from sm.core.state import Attempt, Session, Step
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Obstacle,
+    Pane,
+    Place,
+    Record,
+    Screen,
+    Sign,
+    View,
+)
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Processes, Terminal
+from sm.engine.ports import Dialects, Inbox, Processes, Terminal
 
 LOOK_EVERY = 0.02
 SHOWN_WITHIN = 3.0
@@ -41,11 +52,13 @@ class Typist:
         terminal: Terminal,
         dialects: Dialects,
         processes: Processes,
+        inbox: Inbox,
         session: Callable[[SessionId], Session],
     ) -> None:
         self._terminal = terminal
         self._dialects = dialects
         self._processes = processes
+        self._inbox = inbox
         self._session = session
 
     async def paste(self, session_id: SessionId, effect: PasteText) -> Event:
@@ -128,15 +141,68 @@ class Typist:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TurnInterrupted(mark=effect.mark)
 
-    async def seek(self, session_id: SessionId, effect: SeekMessage) -> Event:
-        """Where is a message that was typed? The agent's own record is asked first."""
+    async def ring(self, session_id: SessionId, effect: RingBell) -> Event:
         session = self._session(session_id)
+        message = session.message(effect.message)
+        if message is None or not _is_current(session, effect.mark):
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
+        text = envelope.wrap(message.id, message.sender_name, message.text)
+        await asyncio.to_thread(self._inbox.leave, session_id, effect.mark, text)
+        return BellRung(mark=effect.mark)
+
+    async def seek(self, session_id: SessionId, effect: SeekMessage) -> Event:
+        """Where is a message that was given? The agent's own record is asked first."""
+        session = self._session(session_id)
+        attempt = session.attempt
+        if attempt is None or attempt.mark != effect.mark:
+            return self._found(effect, Place.CANNOT_LOOK, "it is no longer in hand")
+        record = await self._search(session, attempt)
+        if record is Record.HELD:
+            return self._found(effect, Place.TRANSCRIPT, _in_record(attempt))
+        if attempt.step is Step.REPLIED:
+            return self._seek_reply(session, attempt, record, effect)
+        if attempt.step is Step.RUNG:
+            return await self._seek_note(session, effect)
+        return await self._seek_typed(session, effect)
+
+    async def _search(self, session: Session, attempt: Attempt) -> Record:
+        """In the record of today, and in the one kept when the message was given."""
         dialect = self._dialects.named(session.agent)
-        transcript = session.context.transcript
-        if transcript is not None and await asyncio.to_thread(
-            dialect.transcript_holds, Path(transcript), effect.message
-        ):
-            return self._found(effect, Place.TRANSCRIPT, "it is in the agent's own transcript")
+        verdict = Record.OPEN
+        for path in dict.fromkeys((attempt.transcript, session.context.transcript)):
+            if path is None:
+                continue
+            verdict = await asyncio.to_thread(dialect.search, Path(path), attempt)
+            if verdict is Record.HELD:
+                break
+        return verdict
+
+    def _seek_reply(
+        self, session: Session, attempt: Attempt, record: Record, effect: SeekMessage
+    ) -> Event:
+        if not self._lives(session):
+            return self._missed(effect, session, Obstacle.AGENT_GONE.words)
+        if record is Record.PASSED:
+            return self._missed(effect, session, "the model was asked again without it")
+        turn = session.turn
+        if turn is None or turn.prompt != attempt.prompt:
+            return self._missed(effect, session, "the turn it was given in is over")
+        return self._found(effect, Place.CANNOT_LOOK, "the agent has not recorded it yet")
+
+    async def _seek_note(self, session: Session, effect: SeekMessage) -> Event:
+        state = await asyncio.to_thread(self._inbox.look, session.id, effect.mark)
+        if state is NoteState.TAKEN:
+            if not self._lives(session):
+                return self._missed(effect, session, Obstacle.AGENT_GONE.words)
+            evidence = "the agent has taken the note and not yet given it to the model"
+            return self._found(effect, Place.CANNOT_LOOK, evidence)
+        withdrawn = await asyncio.to_thread(self._inbox.withdraw, session.id, effect.mark)
+        if withdrawn or state is NoteState.NEVER:
+            return self._found(effect, Place.WITHDRAWN, "nobody took the note from the inbox")
+        return self._found(effect, Place.CANNOT_LOOK, "the agent is just taking the note")
+
+    async def _seek_typed(self, session: Session, effect: SeekMessage) -> Event:
+        dialect = self._dialects.named(session.agent)
         if not self._lives(session):
             # tmux may have died with it, and has no more to tell.
             return self._missed(effect, session, Obstacle.AGENT_GONE.words)
@@ -189,7 +255,18 @@ class Typist:
             return Obstacle.COPY_MODE
         if not session.proves:
             return None
+        status = self._status(session, pane)
+        if status is not None and status.sign is Sign.DIALOG:
+            return Obstacle.DIALOG
         return _on_screen(self._dialects.named(session.agent).read_screen(view))
+
+    def _status(self, session: Session, pane: Pane) -> AgentStatus | None:
+        """What the agent itself says: an Enter at a dialog would approve it."""
+        transcript = session.context.transcript
+        if transcript is None:
+            return None
+        dialect = self._dialects.named(session.agent)
+        return dialect.read_status(pane.pid, pane.started, Path(transcript))
 
 
 def _on_screen(screen: Screen) -> Obstacle | None:
@@ -206,6 +283,10 @@ def _on_screen(screen: Screen) -> Obstacle | None:
 
 def _is_current(session: Session, mark: str) -> bool:
     return session.attempt is not None and session.attempt.mark == mark
+
+
+def _in_record(attempt: Attempt) -> str:
+    return f"it is in the agent's own transcript, given by {attempt.route.value}"
 
 
 def _whereabouts(screen: Screen) -> str:

@@ -6,13 +6,14 @@ look is not news by itself: only what contradicts the claimed state is posted.
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, TerminalLost
+from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, StatusSeen, TerminalLost
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, Source, State, Step
-from sm.core.terminal import Screen, Sign
+from sm.core.terminal import AgentStatus, Screen, Sign
 from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
 from sm.engine.looking import look_at
@@ -22,6 +23,8 @@ from sm.engine.ports import Dialects, Terminal
 EVERY = 0.75
 HURRIED = 0.1
 FRESH = 1.0
+SETTLED = 0.4
+"""A status this young may be a flash; the hook that goes with it may still be on its way."""
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
 
 
@@ -128,9 +131,24 @@ class Watch:
 
     async def _look_safely(self, session: Session) -> None:
         try:
-            await self._look(session)
+            if session.lost or not await self._look_at_status(session):
+                await self._look(session)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A look failed", session=session.id, exc_info=error)
+
+    async def _look_at_status(self, session: Session) -> bool:
+        """Whether the agent itself says what it is doing: then its screen need not be read."""
+        pane, transcript = session.pane, session.context.transcript
+        if pane is None or transcript is None:
+            return False
+        dialect = self._dialects.named(session.agent)
+        status = dialect.read_status(pane.pid, pane.started, Path(transcript))
+        if status is None or status.sign is Sign.UNKNOWN:
+            return False
+        is_settled = self._loop.clock.now() - status.at >= SETTLED
+        if is_settled and _contradicts(status, session):
+            await self._tell(session.id, StatusSeen(status=status))
+        return True
 
     async def _look(self, session: Session) -> None:
         try:
@@ -165,9 +183,9 @@ def _is_interrupting(session: Session) -> bool:
     return session.attempt is not None and session.attempt.step is Step.INTERRUPTING
 
 
-def _contradicts(screen: Screen, session: Session) -> bool:
-    """Whether the screen shows something else than the state we claim."""
-    match screen.sign:
+def _contradicts(seen: Screen | AgentStatus, session: Session) -> bool:
+    """Whether the agent shows something else than the state we claim."""
+    match seen.sign:
         case Sign.PROMPT:
             return True
         case Sign.DIALOG:

@@ -52,14 +52,16 @@ class HookIntake:
         at = self._engine.clock.now()
         try:
             at = _producer_time(given_at, at)
-            await self._engine.hook(session_id, payload, hook=hook, at=at)
+            answer = await self._engine.hook(
+                session_id, payload, hook=hook, at=at, answerable=True
+            )
         except MalformedHookError as error:
             self._set_aside(session_id, hook, at, payload, str(error))
             return problem(400, f"Not a hook: {error}. It was set aside; see: sm doctor")
         except UnknownSessionError:
             self._set_aside(session_id, hook, at, payload, f"there is no session {session_id}")
             return problem(404, f"There is no session {session_id}.")
-        return _TAKEN
+        return Response(answer, media_type="application/json") if answer else _TAKEN
 
 
 def is_hook(path: str) -> bool:

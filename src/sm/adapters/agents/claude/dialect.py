@@ -3,20 +3,31 @@
 import uuid
 from pathlib import Path
 
+from sm.adapters.agents.claude import answers, status, transcript, usage
 from sm.adapters.agents.claude.hooks import decode
 from sm.adapters.agents.claude.screen import box_holds, box_holds_only, read_screen
-from sm.adapters.agents.claude.settings import hook_settings
-from sm.adapters.agents.claude.transcript import holds
+from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.program import find_program
-from sm.core.events import HookEvent
+from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import ContextId, HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
-from sm.core.terminal import Screen, View
+from sm.core.message import Route, Way
+from sm.core.state import Attempt, Usage
+from sm.core.terminal import AgentStatus, Record, Screen, View
 
 
 class ClaudeDialect:
     name = "claude"
     proves = True
+    ways = (
+        # More would reach the model as a file and a short preview of it.
+        Way(route=Route.TOOL_RESULT, limit=9_500),
+        # Both were seen to carry this much whole.
+        Way(route=Route.STOP_REPLY, limit=30_000),
+        Way(route=Route.DOORBELL, limit=50_000),
+        Way(route=Route.PASTE),
+        Way(route=Route.INTERRUPT),
+    )
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         program = find_program("claude", cwd=request.cwd, environment=request.environment)
@@ -31,12 +42,20 @@ class ClaudeDialect:
         return AgentLine(
             argv=(program, *options, *request.arguments),
             environment={},
-            files={settings: hook_settings(request.hook_command)},
+            files={settings: launch_settings(request)},
             context=context,
         )
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
-        return decode(payload, hook=hook, at=at)
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent | UsageSeen:
+        return decode(payload, hook=hook, at=at, answerable=answerable)
+
+    def greeting(self, inbox: str | None) -> bytes:
+        return answers.greeting(inbox)
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        return answers.answer(event, text)
 
     def read_screen(self, view: View) -> Screen:
         return read_screen(view)
@@ -47,5 +66,11 @@ class ClaudeDialect:
     def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
         return box_holds_only(screen, message)
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        return holds(transcript, message)
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        return transcript.search(transcript_path, attempt)
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        return usage.read(transcript_path)
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        return status.read(pid, started, transcript_path)

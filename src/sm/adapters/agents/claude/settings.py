@@ -1,8 +1,15 @@
-"""The settings file Claude Code is started with: every hook it has for us calls one command."""
+"""The settings file Claude Code is started with. The user's own settings stand beside it.
+
+A turn's beginning and end are reported by a command, which keeps the report when nobody listens.
+Tool events are posted by the client itself: they come often, nothing is lost that its transcript
+does not tell again, and no process has to be started for each.
+"""
 
 import shlex
 
 import msgspec
+
+from sm.core.launch import LaunchRequest
 
 HOOK_TIMEOUT = 10
 _TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest")
@@ -21,15 +28,29 @@ _OTHER_EVENTS = (
 EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
 
 
-def hook_settings(hook_command: str) -> bytes:
+def launch_settings(request: LaunchRequest) -> bytes:
     """A settings file for ``--settings``; the user's own hooks run beside these."""
+    command = shlex.quote(request.hook_command)
+    report = _command(command)
+    tool = report if request.hook_url is None else _post(request.hook_url)
+    # In the background; its output wakes the model, whatever stands in the prompt box.
+    bell: dict[str, object] = {**_command(f"{command} --bell"), "asyncRewake": True}
+    hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in _TOOL_EVENTS}
+    hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
+    hooks["FileChanged"] = [{"hooks": [bell]}]
+    return msgspec.json.format(msgspec.json.encode({"hooks": hooks}))
+
+
+def _command(line: str) -> dict[str, object]:
     # Without a timeout of its own, a SessionEnd hook is killed after 1.5 s.
-    call: dict[str, object] = {
-        "type": "command",
-        "command": shlex.quote(hook_command),
+    return {"type": "command", "command": line, "timeout": HOOK_TIMEOUT}
+
+
+def _post(url: str) -> dict[str, object]:
+    return {
+        "type": "http",
+        "url": url,
+        "headers": {"Authorization": "Bearer $SM_SESSION_TOKEN"},
+        "allowedEnvVars": ["SM_SESSION_TOKEN"],
         "timeout": HOOK_TIMEOUT,
     }
-    entry: dict[str, object] = {"hooks": [call]}
-    hooks = {event: [{"matcher": "*", **entry}] for event in _TOOL_EVENTS}
-    hooks |= {event: [entry] for event in _OTHER_EVENTS}
-    return msgspec.json.format(msgspec.json.encode({"hooks": hooks}))

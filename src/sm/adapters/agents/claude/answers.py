@@ -1,0 +1,23 @@
+"""What Claude Code's hooks are answered, in the form it reads from a hook's output."""
+
+import msgspec
+
+from sm.core.events import HookEvent, ToolEnded
+
+_encode = msgspec.json.Encoder().encode
+
+
+def greeting(inbox: str | None) -> bytes:
+    """The answer to SessionStart: the client watches these paths and reports changes there."""
+    if inbox is None:
+        return b""
+    output = {"hookEventName": "SessionStart", "watchPaths": [inbox]}
+    return _encode({"hookSpecificOutput": output})
+
+
+def answer(event: HookEvent, text: str) -> bytes:
+    """The answer that gives the model a text: with a tool's result, or to go on with."""
+    if isinstance(event, ToolEnded):
+        output = {"hookEventName": event.hook.name, "additionalContext": text}
+        return _encode({"hookSpecificOutput": output})
+    return _encode({"decision": "block", "reason": text})

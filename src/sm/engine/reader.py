@@ -1,0 +1,26 @@
+"""Reads what agents write about themselves."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from sm.core.events import EffectFailed, Event, UsageSeen
+from sm.core.state import Session
+from sm.engine.ports import Clock, Dialects
+
+
+class Reader:
+    def __init__(self, dialects: Dialects, clock: Clock) -> None:
+        self._dialects = dialects
+        self._clock = clock
+
+    async def usage(self, session: Session) -> Event:
+        """How full the context is, by the agent's own record."""
+        context = session.context
+        if context.transcript is None:
+            return EffectFailed(effect="ReadUsage", error="the agent has not named its transcript")
+        dialect = self._dialects.named(session.agent)
+        found = await asyncio.to_thread(dialect.read_usage, Path(context.transcript))
+        if found is None:
+            return EffectFailed(effect="ReadUsage", error="the transcript shows no usage")
+        return UsageSeen(context=context.id, usage=replace(found, at=self._clock.now()))
