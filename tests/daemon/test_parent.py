@@ -159,6 +159,19 @@ def test_a_damaged_store_is_told_and_left_alone(fresh: Sm) -> None:
     assert fresh.home.store.read_bytes() == b"this is no database" * 500
 
 
+def test_a_store_that_cannot_be_opened_is_told_at_once(fresh: Sm) -> None:
+    """No restart can help: the command and the log say why, and nothing is left running."""
+    fresh.home.make()
+    fresh.home.store.mkdir()
+
+    done = fresh.start("ls", timeout=15)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"sm: {fresh.home.store} cannot be opened: ")
+    assert "The store cannot be used" in fresh.home.log.read_text()
+    assert not starting.is_running(fresh.home)
+
+
 def test_a_deleted_socket_comes_back(own: Sm) -> None:
     """Cleaners of /tmp delete it; the same daemon listens anew, without being asked."""
     own.run("daemon", "start")

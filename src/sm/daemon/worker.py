@@ -20,7 +20,7 @@ from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders, keep_written
 from sm.adapters.spool import Spool
-from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
+from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.conf import private_conf
@@ -52,10 +52,21 @@ def main() -> int:
         settings = load(home.config)
         configure(home, settings)
         asyncio.run(Worker(home, settings).run())
-    except (ConfigError, StoreDamagedError, StoreTooNewError) as error:
-        sys.stderr.write(f"{error}\n")
-        return parent.HOPELESS
+    except ConfigError as error:
+        return _despair(error)
+    except StoreError as error:
+        structlog.get_logger().error("The store cannot be used", why=str(error))
+        return _despair(error)
+    except Exception as error:  # noqa: BLE001 - whatever it was, the log must tell
+        structlog.get_logger().critical("The worker crashed", pid=os.getpid(), exc_info=error)
+        return 1
     return 0
+
+
+def _despair(error: Exception) -> int:
+    """Tell whoever started us; the parent does not try again."""
+    sys.stderr.write(f"{error}\n")
+    return parent.HOPELESS
 
 
 class Worker:
