@@ -4,6 +4,8 @@ The same declaration decodes and encodes values, and is what ``/openapi.json`` i
 """
 
 import errno
+import re
+import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -116,6 +118,15 @@ def _dispatch(servers: dict[str, Serve]) -> Serve:
         return await servers[method](request)
 
     return serve
+
+
+def chosen_id(given: str | None, kind: str, digits: int) -> str:
+    """The id the caller chose, by which a repeated call is recognised, or a new one."""
+    if given is None:
+        return secrets.token_hex(digits // 2)
+    if re.fullmatch(rf"[0-9a-f]{{{digits}}}", given) is None:
+        raise BadRequestError(f"A {kind} id is {digits} hex digits.")
+    return given
 
 
 async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
