@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import structlog
 
@@ -43,7 +44,7 @@ from sm.web.guard import Guard
 PRUNE_EVERY = 6 * 3600.0
 GARBAGE = 10_000
 """Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
-SOCKET_LOOK_EVERY = 2.0
+FILES_LOOK_EVERY = 2.0
 
 
 def main() -> int:
@@ -174,7 +175,7 @@ class Worker:
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
                 tasks.create_task(self._recheck(engine)),
-                tasks.create_task(self._mind_socket()),
+                tasks.create_task(self._mind_files()),
             ]
             await serve(app, guarded, sockets, self.stopping)
             for chore in chores:
@@ -192,15 +193,24 @@ class Worker:
             else:
                 self.log.info("Dropped what is older than the retention", rows=dropped)
 
-    async def _mind_socket(self) -> None:
-        """Have the parent listen anew when the socket's file was deleted under us."""
+    async def _mind_files(self) -> None:
+        """Have the parent restore what was deleted under us; of the store it can only be told."""
+        store = _inode(self.home.store)
         while True:
-            await asyncio.sleep(SOCKET_LOOK_EVERY)
+            await asyncio.sleep(FILES_LOOK_EVERY)
+            kept = (self.home.socket, self.home.lock, self.home.pid)
+            gone = [path.name for path in kept if not path.exists()]
             # An orphan's parent is init: it is not to be told.
-            if not self.home.socket.exists() and os.getppid() == self.parent:
-                self.log.warning("The socket was deleted; listening anew")
+            if gone and os.getppid() == self.parent:
+                self.log.warning("Files were deleted; restoring them", files=gone)
                 os.kill(self.parent, signal.SIGHUP)
-                return
+            if store is not None and _inode(self.home.store) != store:
+                store = None
+                self.log.error(
+                    "The store was deleted or replaced: nothing new will survive a restart",
+                    place=str(self.home.store),
+                    remedy="Stop the daemon and put a copy of the store back.",
+                )
 
     async def _recheck(self, engine: Engine) -> None:
         """Each time tmux was lost and found again, ask after every agent."""
@@ -209,6 +219,13 @@ class Worker:
             self.tmux_found.clear()
             for session in list(engine.loop.sessions):
                 await engine.watch.inspect(session.id)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _inherited() -> list[socket.socket]:
