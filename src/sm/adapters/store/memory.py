@@ -36,6 +36,10 @@ class MemoryStore:
         # As with a disk, others run before the commit is done.
         await asyncio.sleep(0)
         self._check(entries)
+        # As with rows: a session is written once, as it is at the end, if anything changed it.
+        last = {entry.session.id: entry.session for entry in entries}
+        for session in {entry.session.id for entry in entries if entry.changed}:
+            self._sessions[session] = replace(last[session], messages=())
         for entry in entries:
             self._keep(entry)
         for entry in entries:
@@ -104,11 +108,12 @@ class MemoryStore:
 
     def _check(self, entries: Sequence[Entry]) -> None:
         """Refuse what the tables of a real store would refuse."""
-        known = {*self._sessions, *(entry.session.id for entry in entries)}
+        known = {*self._sessions, *(entry.session.id for entry in entries if entry.changed)}
         asked = [pending for entry in entries for pending in entry.asked]
         ids = [pending.id for pending in asked]
         named = {message.to for entry in entries for message in entry.messages}
         named |= {pending.session for pending in asked}
+        named |= {entry.session.id for entry in entries}
         if len({*ids, *self._pending}) < len(ids) + len(self._pending):
             raise StoreWriteError("An effect id was given out twice. Nothing of this was kept.")
         if not named <= known:
@@ -117,7 +122,6 @@ class MemoryStore:
     def _keep(self, entry: Entry) -> None:
         session = entry.session
         self._seq += 1
-        self._sessions[session.id] = replace(session, messages=())
         self._messages |= {message.id: message for message in entry.messages}
         self._pending |= {pending.id: pending for pending in entry.asked}
         self._last_effect = max(self._last_effect, *(p.id for p in entry.asked), 0)

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.dml import UpdateBase
 
 from sm.adapters.store import schema
-from sm.adapters.store.batch import Batch, Row
+from sm.adapters.store.batch import UNPROVED, Batch, Row
 from sm.core.message import MessageState
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 OPEN_STATES = (MessageState.QUEUED.value, MessageState.OFFERED.value, MessageState.ACCEPTED.value)
 
 SESSIONS = select(schema.session.c.body)
+# By way of the sessions: their index finds the few open ones without reading all the past.
 OPEN_MESSAGES = (
     select(schema.message.c.body)
+    .where(schema.message.c.session_id.in_(select(schema.session.c.id)))
     .where(schema.message.c.state.in_(OPEN_STATES))
     .order_by(schema.message.c.number)
 )
@@ -38,6 +40,12 @@ HOOKS = (
 )
 LAST_SEQ = select(schema.event.c.seq).order_by(schema.event.c.seq.desc()).limit(1)
 LAST_EFFECT = select(schema.counter.c.value).where(schema.counter.c.name == schema.LAST_EFFECT)
+
+
+def searched(state: MessageState) -> tuple[str, ...]:
+    """The values of the column under which a message in this state is kept."""
+    value = state.value
+    return (value, UNPROVED) if state is MessageState.OFFERED else (value,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
