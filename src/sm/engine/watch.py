@@ -59,6 +59,11 @@ class Watch:
             tasks.create_task(self._watch_screens())
             tasks.create_task(self._watch_deaths())
 
+    @property
+    def remembered(self) -> int:
+        """How many sessions something is kept of."""
+        return len(self._followed.keys() | self._seen.keys())
+
     # --- processes -----------------------------------------------------------------------
 
     def follow(self) -> None:
@@ -70,6 +75,7 @@ class Watch:
                 self._processes.watch(*process, self._died(session.id))
             elif session.exit is not None and session.id in self._followed:
                 self._processes.unwatch(*self._followed.pop(session.id))
+                self._seen.pop(session.id, None)
                 if session.state is State.ENDED:
                     self._launcher.forget(session.id)
 
@@ -96,6 +102,10 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A check failed", session=session_id, exc_info=error)
             return True
+        checked, session = session.pane, self._loop.session(session_id)
+        if not session.alive or session.pane != checked:
+            # It ended or was started anew while we asked: the answer is about the past.
+            return True
         is_news = isinstance(event, AgentExited | TerminalLost) or session.lost
         if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
             return await self._tell(session_id, event)
@@ -114,10 +124,9 @@ class Watch:
         while True:
             self.follow()
             watched = [s for s in self._loop.sessions if _needs_eyes(s)]
-            now = self._loop.clock.now()
             for session in watched:
-                if _is_interrupting(session) or not _reported_lately(session, now):
-                    await self._look_safely(session)
+                if self._is_in_doubt(session):
+                    await self._look_safely(session.id)
             hurried = any(_is_interrupting(s) for s in watched)
             if watched:
                 await asyncio.sleep(HURRIED if hurried else EVERY)
@@ -126,23 +135,29 @@ class Watch:
                 # Not at every one of a thousand commits a second.
                 await asyncio.sleep(HURRIED)
 
-    async def _look_safely(self, session: Session) -> None:
-        try:
-            await self._look(session)
-        except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
-            self._log.warning("A look failed", session=session.id, exc_info=error)
+    def _is_in_doubt(self, session: Session) -> bool:
+        """Whether its screen could tell more than its own word does."""
+        is_silent = not _reported_lately(session, self._loop.clock.now())
+        return _needs_eyes(session) and (_is_interrupting(session) or is_silent)
 
-    async def _look(self, session: Session) -> None:
+    async def _look_safely(self, session_id: SessionId) -> None:
         try:
-            view = await look_at(self._terminal, session)
+            await self._look(session_id)
+        except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
+            self._log.warning("A look failed", session=session_id, exc_info=error)
+
+    async def _look(self, session_id: SessionId) -> None:
+        try:
+            view = await look_at(self._terminal, self._loop.session(session_id))
         except TerminalUnreachableError:
             return
-        if view is None or view.dead:
-            await self.inspect(session.id)
+        if view is None or view.dead or self._loop.session(session_id).lost:
+            await self.inspect(session_id)
+        # Asked for anew: while we looked it may have moved on, and its own word outdates the view.
+        session = self._loop.session(session_id)
+        if view is None or view.dead or view.in_mode or not session.proves:
             return
-        if session.lost:
-            await self.inspect(session.id)
-        if view.in_mode or not session.proves:
+        if not self._is_in_doubt(session):
             return
         screen = self._dialects.named(session.agent).read_screen(view)
         # Twice in a row: a single look may catch a flash between two tool calls.
