@@ -108,10 +108,23 @@ class Worker:
     @contextlib.asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Engine, Intake, TmuxTerminal]]:
         """Everything running, in the right order; taken down in reverse."""
-        folders = SessionFolders(self.home)
-        folders.write_scripts()
-        processes = ProcessTable()
+        # First of all: with a store that cannot be opened, agents' hooks still reach the spool.
+        SessionFolders(self.home).write_scripts()
         store = await self.open_store()
+        processes = ProcessTable()
+        terminal = self._terminal(processes)
+        engine = self._engine(store, terminal, processes)
+        intake = Intake(Spool(self.home.spool), engine, self.log)
+        intake.sweep(time.time())
+        await terminal.start()
+        try:
+            async with engine.running(VERSION, intake.drain):
+                yield engine, intake, terminal
+        finally:
+            await terminal.close()
+            await store.close()
+
+    def _terminal(self, processes: ProcessTable) -> TmuxTerminal:
         conf = self.home.state / "tmux.conf"
         limit = self.settings.tmux.history_limit
         keep_written(conf, private_conf(history_limit=limit).encode())
@@ -123,8 +136,11 @@ class Worker:
             history_limit=limit,
         )
         terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
-        tokens = Tokens(self.home, folders)
-        engine = Engine(
+        return terminal
+
+    def _engine(self, store: Store, terminal: TmuxTerminal, processes: ProcessTable) -> Engine:
+        folders = SessionFolders(self.home)
+        return Engine(
             store=store,
             terminal=terminal,
             dialects=Dialects(),
@@ -133,17 +149,9 @@ class Worker:
             folders=folders,
             clock=SystemClock(),
             log=self.log,
-            identity=tokens.identity,
+            identity=Tokens(self.home, folders).identity,
             render=render,
         )
-        intake = Intake(Spool(self.home.spool), engine, self.log)
-        await terminal.start()
-        try:
-            async with engine.running(VERSION, intake.drain):
-                yield engine, intake, terminal
-        finally:
-            await terminal.close()
-            await store.close()
 
     async def open_store(self) -> Store:
         return await open_store(self.home.store)
