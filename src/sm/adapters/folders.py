@@ -88,7 +88,7 @@ class SessionFolders:
                 self.discard(SessionId(folder.name))
 
     def discard(self, session: SessionId) -> None:
-        """Take back a folder whose session was never stored."""
+        """Delete the folder of a session that was never stored, or is kept no longer."""
         shutil.rmtree(self.folder(session), ignore_errors=True)
 
     def write_scripts(self) -> None:

@@ -195,7 +195,7 @@ class Worker:
             await asyncio.sleep(PRUNE_EVERY)
             before = time.time() - seconds(self.settings.archive.retention)
             try:
-                dropped = await engine.store.prune(before)
+                dropped = await engine.prune(before)
             except NotStoredError as error:
                 self.log.warning("The past could not be dropped", why=str(error))
             else:

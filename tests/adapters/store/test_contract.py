@@ -19,7 +19,7 @@ from .samples import NOON, asked, entry, message, session
 ADA, BOB = session("ada"), session("bob")
 
 
-async def everything(store: Store) -> object:
+async def everything(store: Store) -> tuple[object, ...]:
     return (
         await store.sessions(),
         await store.pending(),
@@ -305,6 +305,20 @@ async def test_pruning_a_long_history_drops_all_of_it(store: Store) -> None:
 
     assert await store.prune(NOON) == 2250
     assert {r.at for r in await store.events(limit=5000)} == {NOON}
+
+
+async def test_a_forgotten_session_leaves_nothing_behind(store: Store) -> None:
+    """Its events, messages, hooks and effects go with it; other sessions keep theirs."""
+    await store.commit([entry(BOB, hook="b", messages=(message(1, to="bob"),))])
+    before = await everything(store)
+    await store.commit([entry(ADA, hook="a", messages=(message(1),), asked=(asked(1),))])
+
+    await store.forget([ADA.id])
+    await store.forget([ADA.id])
+
+    sessions, pending, messages, events, hooks, last = await everything(store)
+    assert (sessions, pending, messages, events, hooks, 0) == before
+    assert last == 1, "its number is not given out again"
 
 
 async def test_numbers_of_pruned_events_are_not_used_again(place: Place) -> None:

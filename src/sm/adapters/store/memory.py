@@ -103,6 +103,14 @@ class MemoryStore:
         self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq in left}
         return dropped
 
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        gone = {event.seq for event in self._events if event.session in sessions}
+        self._sessions = {s: v for s, v in self._sessions.items() if s not in sessions}
+        self._messages = {m: v for m, v in self._messages.items() if v.to not in sessions}
+        self._pending = {p: v for p, v in self._pending.items() if v.session not in sessions}
+        self._events = [event for event in self._events if event.seq not in gone]
+        self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq not in gone}
+
     async def close(self) -> None:
         pass
 

@@ -142,6 +142,10 @@ class SqlStore:
         events = await self._drop(schema.event, event.at < before, self._writes.drop_events)
         return events + await self._drop(schema.message, closed, self._writes.drop_messages)
 
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        for session in sessions:
+            await self._write(partial(self._writes.forget, session=session))
+
     async def close(self) -> None:
         if self._closed:
             return

@@ -10,6 +10,7 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from sm.adapters.store import schema
 from sm.adapters.store.batch import UNPROVED, Batch, Row
+from sm.core.ids import SessionId
 from sm.core.message import MessageState
 
 if TYPE_CHECKING:
@@ -79,6 +80,16 @@ class Writes:
         self._counter = self._upsert(schema.counter, rising="value")
         self.drop_messages = self._delete(schema.message)
         self.drop_events = self._delete(schema.event)
+        # The session last: the other rows point at it.
+        self._forget = [
+            self._delete(table, column)
+            for table, column in (
+                (schema.effect, "session_id"),
+                (schema.message, "session_id"),
+                (schema.event, "session_id"),
+                (schema.session, "id"),
+            )
+        ]
 
     def commit(self, connection: Connection, batch: Batch) -> None:
         """Sessions first: the other rows point at them."""
@@ -90,6 +101,10 @@ class Writes:
         if batch.last_effect:
             row = {"name": schema.LAST_EFFECT, "value": batch.last_effect}
             self._counter.run(connection, [row])
+
+    def forget(self, connection: Connection, session: SessionId) -> None:
+        for delete_rows in self._forget:
+            delete_rows.run(connection, [{"key": session}])
 
     def _upsert(self, table: Table, *, rising: str | None = None) -> Write:
         """Insert, or overwrite the row with the same key (if ``rising``: only when higher)."""
@@ -110,8 +125,9 @@ class Writes:
             return postgresql.insert(table)
         return sqlite.insert(table)
 
-    def _delete(self, table: Table) -> Write:
-        (key,) = table.primary_key
+    def _delete(self, table: Table, column: str | None = None) -> Write:
+        """Delete the rows with this value in a column: the key, unless another one is named."""
+        (key,) = table.primary_key if column is None else (table.c[column],)
         return self._compile(delete(table).where(key == bindparam("key")), [])
 
     def _write(self, statement: Insert, table: Table, *, without: str = "") -> Write:
