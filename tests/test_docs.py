@@ -17,6 +17,8 @@ from sm.adapters.agents.demo.options import Options
 from sm.api import types
 from sm.cli.completion import whole_parser
 from sm.cli.main import COMMANDS
+from sm.core import delivery
+from sm.core.terminal import Obstacle
 from sm.settings.config import Settings
 from sm.web.app import all_endpoints
 
@@ -121,6 +123,28 @@ def test_every_key_of_a_request_is_explained() -> None:
     keys = {key for body in bodies for key in body.__annotations__}
 
     assert keys - in_code(text("api.md")) == set()
+
+
+def test_every_reason_for_waiting_is_explained() -> None:
+    """Whatever `sm messages` says, its page says what helps."""
+    table = text("receipts.md").partition("## Why a message waits")[2].partition("\n## ")[0]
+    said = {part for row in _ROW.findall(table) for part in (row, *row.split("; "))}
+    words = {obstacle.words for obstacle in Obstacle} | set(delivery._STATE_REASONS.values())
+
+    assert {w for w in words if w not in said and f"{w};" not in table} == set()
+
+
+def test_the_pauses_are_the_programs_own() -> None:
+    """How long a person may have to wait for the next try."""
+    shown = text("receipts.md").partition("The pauses:")[2].partition("\n## ")[0]
+    *first, last = (f"{pause:g}" for pause in delivery.PAUSES)
+    drawing = delivery.DRAWING[: -len(delivery.PAUSES)]
+
+    assert f"| {', '.join(first)}, then every {last} s;" in shown
+    assert f"| {', '.join(map(str, drawing))} s first" in shown
+    for pause in (delivery.ASK_AGAIN_AFTER, delivery.CONFIRM_WITHIN, delivery.INTERRUPT_WITHIN,
+                  delivery.UNPROVED_PAUSE):  # fmt: skip
+        assert f"| {pause:g} s" in shown
 
 
 # --- settings --------------------------------------------------------------------------------
@@ -246,10 +270,13 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
+_FOLDERS = "|".join(("/work", "/root", re.escape(str(ROOT))))
+"""A developer's own, and wherever this is checked out."""
+_REGISTRIES = "|".join(
+    map(r"\.".join, (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npm")))
+)
 _MACHINE = re.compile(
-    r"(?<![\w.-])/(?:work|root)/"  # a developer's own folders
-    r"|\bpypi\.org|pythonhosted\.org|registry\.npmjs|\bindex-url\b|/simple/?[\"'\s]",
-    re.I,
+    rf"(?<![\w.-])(?:{_FOLDERS})/|{_REGISTRIES}|\bindex[-]url\b|/simple[/]?[\"'\s]", re.I
 )
 
 
@@ -263,7 +290,7 @@ def test_no_file_speaks_of_one_machine() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
         for path, content in texts.items()
-        if b"\0" not in content and path != Path(__file__)
+        if b"\0" not in content
         for match in [_MACHINE.search(content.decode(errors="replace"))]
         if match is not None
     ]

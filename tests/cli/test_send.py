@@ -134,18 +134,23 @@ def test_a_message_to_a_daemon_that_hangs_is_told_with_its_id(
         os.kill(worker, signal.SIGSTOP)
         try:
             status = main(["send", "ada", "hello"])
+            told = capfd.readouterr().err
+            main(["new", "ada"])
         finally:
             os.kill(worker, signal.SIGCONT)
 
-    told = re.sub(r"[0-9a-f]{12}", "MESSAGE", capfd.readouterr().err)
     assert status == 2
-    assert told.splitlines() == [
+    assert re.sub(r"[0-9a-f]{12}", "MESSAGE", told).splitlines() == [
         "sm: The daemon is not answering; still waiting. To end it: sm daemon stop",
         (
             "sm: The daemon did not answer in time. See: sm doctor. Message MESSAGE may have been "
             "stored all the same: before sending it again, look for it with sm messages ada"
         ),
     ]
+    assert re.search(
+        r"Session [0-9a-f]{8} may have been started all the same: look with sm ls\n$",
+        capfd.readouterr().err,
+    )
 
 
 def test_a_message_cannot_expire_at_once(sm: Sm) -> None:

@@ -1,6 +1,7 @@
 """Hooks from the spool: in order at the start, and while the daemon runs."""
 
 import json
+import os
 import subprocess
 import time
 import zlib
@@ -118,6 +119,19 @@ async def test_a_file_stays_until_its_hook_is_on_the_disk(tmp_path: Path) -> Non
 def _intake(rig: Rig, folder: Path) -> tuple[Intake, Spool]:
     spool = Spool(folder)
     return Intake(spool, rig.build(), rig.log), spool
+
+
+def test_what_a_dead_stub_left_unfinished_is_set_aside_at_the_start(fresh: Sm) -> None:
+    """Not for ever in the spool, where nobody looks at it."""
+    fresh.home.make()
+    torn = fresh.home.spool / ".1-torn.hook"
+    torn.write_bytes(b"half")
+    os.utime(torn, (time.time() - 86_400,) * 2)
+
+    fresh.run("daemon", "start")
+
+    assert fresh.health()["spool"]["bad"] == ["1-torn.hook: The stub that wrote it did not finish."]
+    assert not torn.exists()
 
 
 def test_a_real_hook_reaches_a_stopped_daemon_through_the_spool(fresh: Sm) -> None:

@@ -114,6 +114,35 @@ def test_a_second_daemon_leaves_at_once(own: Sm) -> None:
     assert own.health() == {**before, "spool": before["spool"]}
 
 
+def test_a_deleted_lock_lets_no_second_daemon_in_and_comes_back(own: Sm) -> None:
+    """The state's folder is locked too; the pid file is written anew as well."""
+    own.run("daemon", "start")
+    before = own.health()
+    own.home.lock.unlink()
+    own.home.pid.unlink()
+
+    second = subprocess.run(
+        [sys.executable, "-I", "-m", "sm.daemon"], env=own.environment, timeout=20, check=False
+    )
+    wait_until(lambda: starting.running_version(own.home) is not None)
+
+    assert second.returncode == 0
+    assert own.health()["pid"] == before["pid"] == int(own.home.pid.read_text().split()[0])
+    own.run("daemon", "stop")
+    wait_until(lambda: not _is_alive(before["pid"]))
+
+
+def test_a_pid_file_and_a_lock_that_nobody_holds_keep_nobody_out(own: Sm) -> None:
+    """Left over by a host that lost its power."""
+    own.run("daemon", "stop")
+    own.home.lock.touch()
+    own.home.pid.write_text("1 9.9.9 /nowhere/sm.sock\n")
+
+    own.run("ls")
+
+    assert int(own.home.pid.read_text().split()[0]) == own.health()["pid"] != 1
+
+
 def test_a_broken_configuration_ends_the_parent_with_the_reason(fresh: Sm) -> None:
     """No restart can help: the command tells file and key, and nothing is left running."""
     fresh.home.make()
@@ -157,6 +186,19 @@ def test_a_damaged_store_is_told_and_left_alone(fresh: Sm) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert str(fresh.home.store) in done.stderr
     assert fresh.home.store.read_bytes() == b"this is no database" * 500
+
+
+def test_a_store_that_cannot_be_opened_is_told_at_once(fresh: Sm) -> None:
+    """No restart can help: the command and the log say why, and nothing is left running."""
+    fresh.home.make()
+    fresh.home.store.mkdir()
+
+    done = fresh.start("ls", timeout=15)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"sm: {fresh.home.store} cannot be opened: ")
+    assert "The store cannot be used" in fresh.home.log.read_text()
+    assert not starting.is_running(fresh.home)
 
 
 def test_a_deleted_socket_comes_back(own: Sm) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
@@ -67,3 +68,31 @@ def test_no_message_text_is_in_any_log(fresh: Sm) -> None:
     assert b"xylophone" not in logged
     for line in fresh.home.log.read_text().splitlines():
         assert {"event", "level", "timestamp"} <= set(json.loads(line))
+
+
+def test_a_crash_leaves_its_traceback_in_the_log(fresh: Sm) -> None:
+    """One structured line; here no parent has told the worker what it needs to know."""
+    fresh.home.make()
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "sm.daemon.worker"], env=fresh.environment, check=False
+    )
+
+    [line] = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
+    assert done.returncode == 1
+    assert (line["event"], line["level"]) == ("The worker crashed", "critical")
+    assert "KeyError: 'SM_LIFELINE_FD'" in line["exception"]
+
+
+def test_a_store_deleted_under_the_daemon_is_told_once(fresh: Sm) -> None:
+    """What is stored from now on would be gone with the daemon."""
+    fresh.run("daemon", "start")
+    fresh.home.store.unlink()
+
+    wait_until(lambda: "The store was deleted" in fresh.home.log.read_text())
+    fresh.home.lock.unlink()
+    wait_until(lambda: fresh.home.lock.exists())
+
+    lines = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
+    [told] = [line for line in lines if line["level"] == "error"]
+    assert told["place"] == str(fresh.home.store)

@@ -458,3 +458,28 @@ async def test_a_log_is_rendered_from_its_two_files(rig: Rig) -> None:
 
     folder = Path("/home/sessions/ada")
     assert rig.rendered == [folder / "raw.log", folder / "sizes.jsonl"]
+
+
+# --- the past ------------------------------------------------------------------------------
+
+
+async def test_a_session_that_ended_before_the_retention_is_let_go(rig: Rig, store: Store) -> None:
+    """With its rows and its folder; one that ended later, or lives, stays."""
+    rig.store = store
+    async with rig.running() as engine:
+        for name in ("old", "new", "living"):
+            await rig.start(engine, SessionId(name))
+        await engine.kill("old", by="you")
+        await asyncio.sleep(100)
+        between = engine.clock.now()
+        await asyncio.sleep(100)
+        await engine.kill("new", by="you")
+
+        assert await engine.prune(between) > 0
+
+        kept = [SessionId("living"), SessionId("new")]
+        assert sorted(session.id for session in engine.loop.sessions) == kept
+        assert [session.id for session in await store.sessions()] == kept
+        assert sorted(rig.folders.prepared) == kept
+        with pytest.raises(UnknownSessionError):
+            engine.session(SessionId("old"))

@@ -51,6 +51,49 @@ async def test_a_turn_that_ends_silently_is_seen(ada: Seen) -> None:
     assert ada.state() is State.IDLE
 
 
+async def test_what_the_agent_reports_during_a_look_outdates_it(ada: Seen) -> None:
+    """tmux was slow: the prompt it saw was there before the tool call that was told meanwhile."""
+    await ada.working()
+    await asyncio.sleep(EVERY)
+    ada.agent.sign = Sign.PROMPT
+    await asyncio.sleep(EVERY)
+    ada.agent.stuck = asyncio.Event()
+    await asyncio.sleep(EVERY)
+    ada.agent.use_tool()
+    await ada.rig.deliver(ada.engine, ada.agent)
+    ada.agent.stuck.set()
+    await asyncio.sleep(0)
+    ada.agent.sign, ada.agent.stuck = Sign.BUSY, None
+    await asyncio.sleep(10)
+
+    assert ada.count("ScreenSeen") == 0
+
+
+async def test_what_was_seen_of_an_ended_session_is_forgotten(ada: Seen) -> None:
+    """A daemon that runs for months holds no more than what lives."""
+    await ada.working()
+    ada.agent.finish()
+    await ada.rig.deliver(ada.engine, ada.agent)
+    assert ada.engine.watch.remembered == 1
+    await ada.engine.kill("ada", by="you")
+    await asyncio.sleep(5)
+
+    assert ada.engine.watch.remembered == 0
+
+
+async def test_an_answer_about_an_agent_that_ended_meanwhile_is_no_news(ada: Seen) -> None:
+    """A kill came while tmux was asked."""
+    ada.agent.stuck = asyncio.Event()
+    check = asyncio.create_task(ada.engine.watch.inspect(ADA))
+    await asyncio.sleep(0)
+    await ada.engine.kill("ada", by="you")
+    ada.agent.stuck.set()
+
+    assert await check
+    assert ada.count("AgentExited") == 0
+    assert ada.state() is State.ENDED
+
+
 async def test_one_look_is_not_enough(ada: Seen) -> None:
     """A flash of the prompt between two tool calls is gone at the next look."""
     await ada.working()

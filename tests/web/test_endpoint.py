@@ -1,5 +1,13 @@
 """One declaration decodes, encodes and refuses alike for every endpoint."""
 
+import http.client
+from typing import cast
+
+from starlette.requests import Request
+from starlette.types import Message
+
+from sm.engine.engine import Engine
+from sm.web.endpoint import MAX_BODY, Call, Endpoint
 from tests.web.conftest import Web
 
 
@@ -61,3 +69,38 @@ def test_a_number_the_store_cannot_hold_is_refused(web: Web) -> None:
 def test_the_last_of_a_repeated_parameter_counts(web: Web) -> None:
     """As browsers' own libraries do."""
     assert len(web.get("/sessions?all=false&all=true")) > len(web.get("/sessions?all=false"))
+
+
+async def test_a_body_in_pieces_has_the_same_limit() -> None:
+    """Sent in chunks it does not say how long it is: it is counted as it comes."""
+    piece = bytes(MAX_BODY // 4)
+    taken: list[int] = []
+
+    async def receive() -> Message:
+        taken.append(len(piece))
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def never(call: Call) -> None:
+        raise AssertionError(call)
+
+    endpoint = Endpoint(method="POST", path="/", about="", handler=never, body=dict[str, object])
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    answer = await endpoint.server(cast("Engine", None))(request)
+
+    assert (answer.status_code, bytes(answer.body)) == (
+        400, b'{"error":"The body must be at most 67108864 bytes."}',
+    )  # fmt: skip
+    assert len(taken) == 5
+
+
+def test_a_body_in_pieces_is_one_body(web: Web) -> None:
+    """As a client sends it that does not know its length."""
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=30)
+    pieces = iter([b'{"name"', b": 7}"])
+    connection.request("PATCH", f"/sessions/{web.ada}", pieces, web.authorisation)
+    answer = connection.getresponse()
+    words = answer.read()
+    connection.close()
+
+    assert answer.status == 400
+    assert b"Expected `str`, got `int`" in words

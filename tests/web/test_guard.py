@@ -1,7 +1,9 @@
 """Who gets in over TCP."""
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from sm.web.guard import Guard
 from tests.web.conftest import NOBODY, Web
 
 STOP = {"hook_event_name": "Notification"}
@@ -16,7 +18,15 @@ def _session_token(web: Web, session: str) -> dict[str, str]:
 def test_the_owners_token_opens_everything(web: Web) -> None:
     """As a browser or a script on this machine uses it."""
     assert web.call("GET", "/health").status == 200
-    assert web.call("GET", "/health", headers={"Host": "localhost"}).status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:27516"]
+)
+def test_every_name_of_this_machine_is_ours(web: Web, host: str) -> None:
+    """With a port and without, in IPv6 too."""
+    assert web.call("GET", "/health", headers={"Host": host}).status == 200
+    assert web.call("GET", "/health", headers={"Origin": f"http://{host}"}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -38,7 +48,18 @@ def test_without_the_token_nothing_is_told(web: Web, headers: dict[str, str], pa
     assert (answer.status, answer.error) == (401, NO_TOKEN)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "",
+        "[::1].evil.example",
+        "localhost:80:x",
+        "localhost@evil",
+    ],
+)
 def test_a_foreign_host_name_is_refused(web: Web, host: str) -> None:
     """A page that makes its own name point here (DNS rebinding) gets nothing, token or not."""
     answer = web.call("GET", "/health", headers={"Host": host})
@@ -82,3 +103,34 @@ def test_a_sessions_token_is_good_for_nothing_else(web: Web, path: str) -> None:
 def test_the_unix_socket_needs_no_token(web: Web) -> None:
     """It is closed to others by its file mode and by the caller's uid."""
     assert web.sm.health()["version"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"), [("websocket", [{"type": "websocket.close", "code": 1008}]), ("x", [])]
+)
+async def test_what_is_not_http_gets_nowhere(kind: str, answer: list[Message]) -> None:
+    """It could come without a token."""
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError(scope)
+
+    async def receive() -> Message:
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await Guard(app, "token", lambda _: None)({"type": kind}, receive, send)
+
+    assert sent == answer
+
+
+def test_a_websocket_is_refused_cleanly(web: Web) -> None:
+    """By the real server, with no traceback in the log."""
+    asked = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==",
+    }  # fmt: skip
+    assert web.call("GET", "/events", headers=asked, anonymous=True).status in (401, 403)
+    assert "Traceback" not in web.sm.home.log.read_text()

@@ -88,7 +88,7 @@ class SessionFolders:
                 self.discard(SessionId(folder.name))
 
     def discard(self, session: SessionId) -> None:
-        """Take back a folder whose session was never stored."""
+        """Delete the folder of a session that was never stored, or is kept no longer."""
         shutil.rmtree(self.folder(session), ignore_errors=True)
 
     def write_scripts(self) -> None:
@@ -96,6 +96,9 @@ class SessionFolders:
         agents = Path(__file__).parent / "agents"
         stub = [str(agents / "stub.py"), str(self._home.socket), str(self._home.spool)]
         self._script("hook", stub, otherwise="exit 0")
+        self._script("bell", [str(agents / "bell.py")], otherwise="exit 0")
+        line = [str(agents / "statusline.py"), str(self._home.socket)]
+        self._script("statusline", line, otherwise="exit 0")
         self._script("launch", [str(agents / "launch.py")], otherwise="exit 127")
 
     def _script(self, name: str, call: list[str], *, otherwise: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from sm.api import starting
-from sm.api.client import RefusedError
+from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
 from sm.cli import attach
 from sm.cli.output import client, own_session, print_json, tmux_program
@@ -48,7 +48,12 @@ def run(args: argparse.Namespace) -> int:
         "environment": _environment(),
         "prompt": args.prompt,
     }
-    session = cast("SessionDetail", client().call("POST", "/sessions", body))
+    try:
+        session = cast("SessionDetail", client().call("POST", "/sessions", body))
+    except UnansweredError as error:
+        raise UnansweredError(
+            f"{error}. Session {body['id']} may have been started all the same: look with sm ls"
+        ) from None
     if args.attach:
         return attach.show(session)
     if args.json:

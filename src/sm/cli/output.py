@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from sm.api.client import Client, RefusedError
+from sm.settings import times
 from sm.settings.home import Home
 
 _COLOURS = {
@@ -103,10 +104,8 @@ def seconds(text: str) -> float:
     """``10m``, ``1h``, ``90`` (seconds) as seconds, for argparse."""
     import argparse
 
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-    number, unit = (text[:-1], text[-1]) if text and text[-1] in units else (text, "s")
     try:
-        value = float(number) * units[unit]
+        value = times.seconds(text if text[-1:].isalpha() else f"{text}s")
     except ValueError:
         value = -1.0
     if not 0 <= value < 10 * 365 * 86_400:

@@ -25,22 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.cancel:
-        client().call("DELETE", f"/reminders/{segment(args.cancel)}")
-        if args.json:
-            print_json({"id": args.cancel, "state": "cancelled"})
-        else:
-            print(f"{args.cancel} is cancelled.")
-        return 0
+        return _cancel(args.cancel, as_json=args.json)
     if args.list:
         return _list(as_json=args.json)
     if not args.session or not args.text or (args.due_in is None and args.every is None):
         sys.stderr.write("sm: give SESSION, TEXT and --in or --every. See: sm remind --help\n")
         return 2
-    due_in = args.every if args.due_in is None else args.due_in
     body = {
         "id": secrets.token_hex(4),
         "text": args.text,
-        "due_in": due_in,
+        "due_in": args.every if args.due_in is None else args.due_in,
         "every": args.every,
         "sender": own_session(),
     }
@@ -50,6 +44,15 @@ def run(args: argparse.Namespace) -> int:
         print_json(reminder)
     else:
         print(reminder["id"])
+    return 0
+
+
+def _cancel(reminder: str, *, as_json: bool) -> int:
+    client().call("DELETE", f"/reminders/{segment(reminder)}")
+    if as_json:
+        print_json({"id": reminder, "state": "cancelled"})
+    else:
+        print(f"{reminder} is cancelled.")
     return 0
 
 

@@ -16,13 +16,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    s = cast("SessionDetail", client().get(f"/sessions/{segment(args.session)}"))
+    session = cast("SessionDetail", client().get(f"/sessions/{segment(args.session)}"))
     if args.json:
-        print_json(s)
+        print_json(session)
         return 0
-    tmux, exit_ = s["tmux"], s["exit"]
     everyone = cast("list[SessionView]", client().get("/sessions", all="true"))
-    names = {other["id"]: other["name"] for other in everyone}
+    rows = _rows(session, {other["id"]: other["name"] for other in everyone})
+    widest = max(map(len, rows))
+    for key, value in rows.items():
+        print(f"{key:<{widest}}  {value}")
+    return 0
+
+
+def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
+    tmux, exit_ = s["tmux"], s["exit"]
     rows = {
         "session": f"{s['name']} ({s['id']})",
         "agent": " ".join([s["agent"], *s["arguments"]]),
@@ -44,7 +51,4 @@ def run(args: argparse.Namespace) -> int:
         rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
     for reminder in s["reminders"]:
         rows[f"reminder {reminder['id']}"] = brief(reminder["text"])
-    widest = max(map(len, rows))
-    for key, value in rows.items():
-        print(f"{key:<{widest}}  {value}")
-    return 0
+    return rows

@@ -192,9 +192,7 @@ def _length(message: Message) -> int:
 
 def _rides_along(session: Session, message: Message) -> bool:
     """Whether the next tool result can carry it."""
-    return session.allows(Route.TOOL_RESULT) and session.allows(
-        Route.TOOL_RESULT, _length(message)
-    )
+    return session.allows(Route.TOOL_RESULT) and session.allows(Route.TOOL_RESULT, _length(message))
 
 
 def _can_ring(session: Session, message: Message) -> bool:

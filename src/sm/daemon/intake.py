@@ -31,6 +31,14 @@ class Intake:
             await asyncio.sleep(LOOK_EVERY)
             await self.drain(self._engine)
 
+    def sweep(self, now: float) -> None:
+        """Set aside what stubs that died while writing left behind."""
+        try:
+            for path in self._spool.sweep(now):
+                self._log.warning("An unfinished hook was set aside", file=path.name)
+        except OSError as error:
+            self._log.warning("The spool could not be swept", why=str(error))
+
     async def drain(self, engine: Engine) -> None:
         """Take in what waits, oldest first; on a full disk the rest waits for the next round."""
         try:

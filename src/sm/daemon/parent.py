@@ -35,13 +35,9 @@ def run(worker: Sequence[str]) -> int:
     """Hold the sockets until told to stop. Returns at once if another daemon already runs."""
     home = Home.from_environment()
     home.make()
-    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    # The folder first: it cannot be deleted while the store is in it, as the file can.
+    if not lock_folder(home) or not lock_file(home):
         return 0
-    # The worker keeps the lock too: while an orphan lives, no second daemon begins.
-    os.set_inheritable(lock, True)
     os.chdir("/")
     parent = Parent(worker, home)
     write_pid(home)
@@ -50,6 +46,34 @@ def run(worker: Sequence[str]) -> int:
     finally:
         home.socket.unlink(missing_ok=True)
         home.pid.unlink(missing_ok=True)
+
+
+def lock_folder(home: Home) -> bool:
+    """Keep other daemons off this state, whatever happens to the lock's file."""
+    try:
+        return _lock(os.open(home.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+    except OSError:
+        # Not every network file system locks folders; the file is left.
+        return True
+
+
+def lock_file(home: Home) -> bool:
+    """The lock by which commands see that a daemon runs."""
+    return _lock(os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _lock(file: int) -> bool:
+    """Held until the last process with this file is gone; False if somebody else holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        if isinstance(error, BlockingIOError):
+            return False
+        raise
+    # The worker keeps the lock too: while an orphan lives, no second daemon begins.
+    os.set_inheritable(file, True)
+    return True
 
 
 def listen_unix(home: Home) -> socket.socket:
@@ -124,7 +148,7 @@ class Parent:
     def run(self) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
-        signal.signal(signal.SIGHUP, self._listen_anew)
+        signal.signal(signal.SIGHUP, self._restore)
         deaths = 0
         while not self._is_stopping():
             born = time.monotonic()
@@ -164,9 +188,15 @@ class Parent:
         self._pid = None
         return os.waitstatus_to_exitcode(status)
 
-    def _listen_anew(self, _number: int, _frame: FrameType | None) -> None:
-        """Somebody deleted the socket's file, as cleaners of /tmp do: the next worker gets a new
-        one. A hang-up for any other reason means nothing to us."""
+    def _restore(self, _number: int, _frame: FrameType | None) -> None:
+        """Somebody deleted a file of ours, as cleaners of /tmp do with the socket: the next worker
+        gets a new one. A hang-up for any other reason means nothing to us."""
+        # On a full disk the worker notices again, and asks again.
+        with contextlib.suppress(OSError):
+            if not self._home.lock.exists():
+                lock_file(self._home)
+            if not self._home.pid.exists():
+                write_pid(self._home)
         if self._pid is not None and not self._home.socket.exists():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGTERM)

@@ -12,21 +12,25 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
 
 import structlog
 
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders, keep_written
+from sm.adapters.inbox import Inboxes
 from sm.adapters.spool import Spool
-from sm.adapters.store import StoreDamagedError, StoreTooNewError, open_store
+from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
+from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
+from sm.core.message import Route
 from sm.daemon import parent
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
@@ -43,7 +47,7 @@ from sm.web.guard import Guard
 PRUNE_EVERY = 6 * 3600.0
 GARBAGE = 10_000
 """Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
-SOCKET_LOOK_EVERY = 2.0
+FILES_LOOK_EVERY = 2.0
 
 
 def main() -> int:
@@ -52,10 +56,21 @@ def main() -> int:
         settings = load(home.config)
         configure(home, settings)
         asyncio.run(Worker(home, settings).run())
-    except (ConfigError, StoreDamagedError, StoreTooNewError) as error:
-        sys.stderr.write(f"{error}\n")
-        return parent.HOPELESS
+    except ConfigError as error:
+        return _despair(error)
+    except StoreError as error:
+        structlog.get_logger().error("The store cannot be used", why=str(error))
+        return _despair(error)
+    except Exception as error:  # noqa: BLE001 - whatever it was, the log must tell
+        structlog.get_logger().critical("The worker crashed", pid=os.getpid(), exc_info=error)
+        return 1
     return 0
+
+
+def _despair(error: Exception) -> int:
+    """Tell whoever started us; the parent does not try again."""
+    sys.stderr.write(f"{error}\n")
+    return parent.HOPELESS
 
 
 class Worker:
@@ -66,6 +81,7 @@ class Worker:
         self.settings = settings
         self.log = structlog.get_logger()
         self.started_at = time.time()
+        self.sockets = _inherited()
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -96,10 +112,23 @@ class Worker:
     @contextlib.asynccontextmanager
     async def parts(self) -> AsyncIterator[tuple[Engine, Intake, TmuxTerminal]]:
         """Everything running, in the right order; taken down in reverse."""
-        folders = SessionFolders(self.home)
-        folders.write_scripts()
-        processes = ProcessTable()
+        # First of all: with a store that cannot be opened, agents' hooks still reach the spool.
+        SessionFolders(self.home).write_scripts()
         store = await self.open_store()
+        processes = ProcessTable()
+        terminal = self._terminal(processes)
+        engine = self._engine(store, terminal, processes)
+        intake = Intake(Spool(self.home.spool), engine, self.log)
+        intake.sweep(time.time())
+        await terminal.start()
+        try:
+            async with engine.running(VERSION, intake.drain):
+                yield engine, intake, terminal
+        finally:
+            await terminal.close()
+            await store.close()
+
+    def _terminal(self, processes: ProcessTable) -> TmuxTerminal:
         conf = self.home.state / "tmux.conf"
         limit = self.settings.tmux.history_limit
         keep_written(conf, private_conf(history_limit=limit).encode())
@@ -111,8 +140,11 @@ class Worker:
             history_limit=limit,
         )
         terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
-        tokens = Tokens(self.home, folders)
-        engine = Engine(
+        return terminal
+
+    def _engine(self, store: Store, terminal: TmuxTerminal, processes: ProcessTable) -> Engine:
+        folders = SessionFolders(self.home)
+        return Engine(
             store=store,
             terminal=terminal,
             dialects=Dialects(),
@@ -121,24 +153,27 @@ class Worker:
             folders=folders,
             clock=SystemClock(),
             log=self.log,
-            identity=tokens.identity,
+            identity=Tokens(self.home, folders).identity,
             render=render,
+            inbox=Inboxes(folders),
+            routes=self._routes,
+            hook_url=self._hook_url,
         )
-        intake = Intake(Spool(self.home.spool), engine, self.log)
-        await terminal.start()
-        try:
-            async with engine.running(VERSION, intake.drain):
-                yield engine, intake, terminal
-        finally:
-            await terminal.close()
-            await store.close()
+
+    def _routes(self, agent: str) -> Collection[Route]:
+        """The routes the configuration leaves on for an agent."""
+        routes = self.settings.delivery.routes
+        return [Route(name) for name in routes[agent]] if agent in routes else list(Route)
+
+    def _hook_url(self, session: SessionId) -> str | None:
+        port = _port(self.sockets)
+        return None if port is None else f"http://127.0.0.1:{port}/hooks/{session}"
 
     async def open_store(self) -> Store:
         return await open_store(self.home.store)
 
     async def _serve(self, engine: Engine, intake: Intake, terminal: TmuxTerminal) -> None:
-        sockets = _inherited()
-        port = _port(sockets)
+        port = _port(self.sockets)
         tokens = Tokens(self.home, SessionFolders(self.home))
 
         def health() -> Health:
@@ -163,9 +198,9 @@ class Worker:
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
                 tasks.create_task(self._recheck(engine)),
-                tasks.create_task(self._mind_socket()),
+                tasks.create_task(self._mind_files()),
             ]
-            await serve(app, guarded, sockets, self.stopping)
+            await serve(app, guarded, self.sockets, self.stopping)
             for chore in chores:
                 chore.cancel()
 
@@ -175,21 +210,30 @@ class Worker:
             await asyncio.sleep(PRUNE_EVERY)
             before = time.time() - seconds(self.settings.archive.retention)
             try:
-                dropped = await engine.store.prune(before)
+                dropped = await engine.prune(before)
             except NotStoredError as error:
                 self.log.warning("The past could not be dropped", why=str(error))
             else:
                 self.log.info("Dropped what is older than the retention", rows=dropped)
 
-    async def _mind_socket(self) -> None:
-        """Have the parent listen anew when the socket's file was deleted under us."""
+    async def _mind_files(self) -> None:
+        """Have the parent restore what was deleted under us; of the store it can only be told."""
+        store = _inode(self.home.store)
         while True:
-            await asyncio.sleep(SOCKET_LOOK_EVERY)
+            await asyncio.sleep(FILES_LOOK_EVERY)
+            kept = (self.home.socket, self.home.lock, self.home.pid)
+            gone = [path.name for path in kept if not path.exists()]
             # An orphan's parent is init: it is not to be told.
-            if not self.home.socket.exists() and os.getppid() == self.parent:
-                self.log.warning("The socket was deleted; listening anew")
+            if gone and os.getppid() == self.parent:
+                self.log.warning("Files were deleted; restoring them", files=gone)
                 os.kill(self.parent, signal.SIGHUP)
-                return
+            if store is not None and _inode(self.home.store) != store:
+                store = None
+                self.log.error(
+                    "The store was deleted or replaced: nothing new will survive a restart",
+                    place=str(self.home.store),
+                    remedy="Stop the daemon and put a copy of the store back.",
+                )
 
     async def _recheck(self, engine: Engine) -> None:
         """Each time tmux was lost and found again, ask after every agent."""
@@ -198,6 +242,13 @@ class Worker:
             self.tmux_found.clear()
             for session in list(engine.loop.sessions):
                 await engine.watch.inspect(session.id)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _inherited() -> list[socket.socket]:

@@ -306,6 +306,16 @@ class Engine:
         others = [s for s in self.loop.sessions if s.id != session.id]
         return await self.loop.post(session.id, Renamed(name=naming.check_name(name, others)))
 
+    async def prune(self, before: float) -> int:
+        """Drop what is older than this: events, closed messages, ended sessions with their logs.
+        Says how many rows and sessions that were."""
+        rows = await self.store.prune(before)
+        over = [s.id for s in self.loop.sessions if _was_over(s, before)]
+        await self.loop.forget(over)
+        for session_id in over:
+            self._folders.discard(session_id)
+        return rows + len(over)
+
     # --- messages ------------------------------------------------------------------------
 
     async def send(self, request: NewMessage) -> Message:
@@ -450,6 +460,10 @@ class Engine:
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:
     return next((r for r in session.reminders if r.id == reminder_id), None)
+
+
+def _was_over(session: Session, before: float) -> bool:
+    return session.state is State.ENDED and session.state_since < before
 
 
 def _has_begun(session: Session) -> bool:

@@ -8,7 +8,7 @@ before the commit that holds it has returned.
 import asyncio
 import heapq
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sm.core.effects import Effect
@@ -159,6 +159,13 @@ class Loop:
         self._posts += 1
         self._work.set()
         return waiter
+
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        """Let go of sessions for good; from memory first, so that nothing more is posted."""
+        for session_id in sessions:
+            self._sessions.pop(session_id, None)
+        await self.drain()
+        await self.store.forget(sessions)
 
     def _numbered(self, session_id: SessionId, effect: Effect) -> PendingEffect:
         self._last_effect += 1

@@ -57,6 +57,9 @@ class Store(Protocol):
     async def prune(self, before: float) -> int:
         """Drop events and closed messages older than this; say how many."""
 
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        """Drop these sessions and everything that belongs to them."""
+
     async def close(self) -> None: ...
 
 

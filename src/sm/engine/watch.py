@@ -62,6 +62,11 @@ class Watch:
             tasks.create_task(self._watch_screens())
             tasks.create_task(self._watch_deaths())
 
+    @property
+    def remembered(self) -> int:
+        """How many sessions something is kept of."""
+        return len(self._followed.keys() | self._seen.keys())
+
     # --- processes -----------------------------------------------------------------------
 
     def follow(self) -> None:
@@ -73,6 +78,7 @@ class Watch:
                 self._processes.watch(*process, self._died(session.id))
             elif session.exit is not None and session.id in self._followed:
                 self._processes.unwatch(*self._followed.pop(session.id))
+                self._seen.pop(session.id, None)
                 if session.state is State.ENDED:
                     self._launcher.forget(session.id)
 
@@ -99,6 +105,10 @@ class Watch:
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A check failed", session=session_id, exc_info=error)
             return True
+        checked, session = session.pane, self._loop.session(session_id)
+        if not session.alive or session.pane != checked:
+            # It ended or was started anew while we asked: the answer is about the past.
+            return True
         is_news = isinstance(event, AgentExited | TerminalLost) or session.lost
         if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
             return await self._tell(session_id, event)
@@ -117,10 +127,9 @@ class Watch:
         while True:
             self.follow()
             watched = [s for s in self._loop.sessions if _needs_eyes(s)]
-            now = self._loop.clock.now()
             for session in watched:
-                if _is_interrupting(session) or not _reported_lately(session, now):
-                    await self._look_safely(session)
+                if self._is_in_doubt(session):
+                    await self._look_safely(session.id)
             hurried = any(_is_interrupting(s) for s in watched)
             if watched:
                 await asyncio.sleep(HURRIED if hurried else EVERY)
@@ -129,17 +138,22 @@ class Watch:
                 # Not at every one of a thousand commits a second.
                 await asyncio.sleep(HURRIED)
 
-    async def _look_safely(self, session: Session) -> None:
+    def _is_in_doubt(self, session: Session) -> bool:
+        """Whether its screen could tell more than its own word does."""
+        is_silent = not _reported_lately(session, self._loop.clock.now())
+        return _needs_eyes(session) and (_is_interrupting(session) or is_silent)
+
+    async def _look_safely(self, session_id: SessionId) -> None:
         try:
-            if session.lost or not await self._look_at_status(session):
-                await self._look(session)
+            if not await self._look_at_status(self._loop.session(session_id)):
+                await self._look(session_id)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
-            self._log.warning("A look failed", session=session.id, exc_info=error)
+            self._log.warning("A look failed", session=session_id, exc_info=error)
 
     async def _look_at_status(self, session: Session) -> bool:
         """Whether the agent itself says what it is doing: then its screen need not be read."""
         pane, transcript = session.pane, session.context.transcript
-        if pane is None or transcript is None:
+        if session.lost or pane is None or transcript is None:
             return False
         dialect = self._dialects.named(session.agent)
         status = dialect.read_status(pane.pid, pane.started, Path(transcript))
@@ -150,17 +164,18 @@ class Watch:
             await self._tell(session.id, StatusSeen(status=status))
         return True
 
-    async def _look(self, session: Session) -> None:
+    async def _look(self, session_id: SessionId) -> None:
         try:
-            view = await look_at(self._terminal, session)
+            view = await look_at(self._terminal, self._loop.session(session_id))
         except TerminalUnreachableError:
             return
-        if view is None or view.dead:
-            await self.inspect(session.id)
+        if view is None or view.dead or self._loop.session(session_id).lost:
+            await self.inspect(session_id)
+        # Asked for anew: while we looked it may have moved on, and its own word outdates the view.
+        session = self._loop.session(session_id)
+        if view is None or view.dead or view.in_mode or not session.proves:
             return
-        if session.lost:
-            await self.inspect(session.id)
-        if view.in_mode or not session.proves:
+        if not self._is_in_doubt(session):
             return
         screen = self._dialects.named(session.agent).read_screen(view)
         # Twice in a row: a single look may catch a flash between two tool calls.

@@ -2,9 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
+
+from sm.settings.times import seconds
+
+__all__ = ["ConfigError", "Settings", "check", "load", "seconds", "size"]
 
 
 class ConfigError(Exception):
@@ -43,12 +48,20 @@ class Daemon(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A log file is rotated at this size; three old ones are kept."""
 
 
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How messages get into agents."""
+
+    routes: dict[str, list[str]] = {}
+    """Per agent, the routes sm may use; all of them where an agent is not named."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything a config.toml may hold."""
 
     tmux: Tmux = Tmux()
     store: StoreSettings = StoreSettings()
     archive: Archive = Archive()
+    delivery: Delivery = Delivery()
     daemon: Daemon = Daemon()
 
 
@@ -64,10 +77,10 @@ def load(path: Path) -> Settings:
         raw = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from None
-    return check(msgspec_convert(raw, path), path)
+    return check(_typed(raw, path), path)
 
 
-def msgspec_convert(raw: dict[str, object], path: Path) -> Settings:
+def _typed(raw: dict[str, object], path: Path) -> Settings:
     try:
         return msgspec.convert(raw, Settings)
     except msgspec.ValidationError as error:
@@ -76,32 +89,27 @@ def msgspec_convert(raw: dict[str, object], path: Path) -> Settings:
 
 def check(settings: Settings, path: Path) -> Settings:
     """Refuse values that have the right type and no meaning."""
-    problems = {
-        "tmux.socket": re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", settings.tmux.socket)
-        is None
-        and "must be 1 to 40 letters, digits, '-', '_' or '.', beginning with a letter or digit",
-        "tmux.history_limit": not 100 <= settings.tmux.history_limit <= 10_000_000
-        and "must be between 100 and 10000000",
-        "store.url": settings.store.url != "sqlite" and 'must be "sqlite"',
-        "archive.retention": _is_bad(seconds, settings.archive.retention)
-        and 'must be a time such as "90d", "12h" or "30m"',
-        "daemon.log_level": settings.daemon.log_level not in _LEVELS
-        and "must be debug, info, warning or error",
-        "daemon.log_size": _is_bad(size, settings.daemon.log_size)
-        and 'must be a size such as "5MB" or "300KB"',
-    }
-    for key, problem in problems.items():
-        if problem:
-            raise ConfigError(f"{path}: {key} {problem}.")
+    for key, is_fine, rule in _rules(settings):
+        if not is_fine:
+            raise ConfigError(f"{path}: {key} must be {rule}.")
     return settings
 
 
-def seconds(text: str) -> float:
-    """``90d``, ``12h``, ``30m``, ``45s`` as seconds."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text)
-    if found is None:
-        raise ValueError(text)
-    return float(found.group(1)) * _SECONDS[found.group(2)]
+def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
+    """Each key with a rule: whether it is kept, and its words."""
+    tmux, daemon = settings.tmux, settings.daemon
+    words = "1 to 40 letters, digits, '-', '_' or '.', beginning with a letter or digit"
+    yield "tmux.socket", _SOCKET.fullmatch(tmux.socket) is not None, words
+    is_fine = 100 <= tmux.history_limit <= 10_000_000
+    yield "tmux.history_limit", is_fine, "between 100 and 10000000"
+    yield "store.url", settings.store.url == "sqlite", '"sqlite"'
+    is_fine = _can(seconds, settings.archive.retention)
+    yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
+    for agent, routes in settings.delivery.routes.items():
+        is_fine = all(route in ROUTES for route in routes)
+        yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
+    yield "daemon.log_level", daemon.log_level in _LEVELS, "debug, info, warning or error"
+    yield "daemon.log_size", _can(size, daemon.log_size), 'a size such as "5MB" or "300KB"'
 
 
 def size(text: str) -> int:
@@ -112,18 +120,19 @@ def size(text: str) -> int:
     return int(float(found.group(1)) * _BYTES[found.group(2)])
 
 
+ROUTES = ("stop_reply", "tool_result", "doorbell", "paste", "interrupt")
+"""Every way of getting text into an agent."""
 _LEVELS = ("debug", "info", "warning", "error")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_SOCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BYTES = {"B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 
 
-def _is_bad(parse: object, text: str) -> bool:
-    assert callable(parse)
+def _can(parse: Callable[[str], float], text: str) -> bool:
     try:
         parse(text)
     except (ValueError, OverflowError):
-        return True
-    return False
+        return False
+    return True
 
 
 def _explain(error: str) -> str:

@@ -4,6 +4,8 @@ The same declaration decodes and encodes values, and is what ``/openapi.json`` i
 """
 
 import errno
+import re
+import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -12,6 +14,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive
 
 from sm.api.types import Problem
 from sm.core.journal import NotStoredError
@@ -24,6 +27,7 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """A number the store can hold."""
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 """A time to wait; what is no number (NaN) is refused too."""
+_TOO_LARGE = f"The body must be at most {MAX_BODY} bytes."
 _encode = msgspec.json.Encoder().encode
 
 
@@ -116,17 +120,43 @@ def _dispatch(servers: dict[str, Serve]) -> Serve:
     return serve
 
 
+def chosen_id(given: str | None, kind: str, digits: int) -> str:
+    """The id the caller chose, by which a repeated call is recognised, or a new one."""
+    if given is None:
+        return secrets.token_hex(digits // 2)
+    if re.fullmatch(rf"[0-9a-f]{{{digits}}}", given) is None:
+        raise BadRequestError(f"A {kind} id is {digits} hex digits.")
+    return given
+
+
 async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     length = request.headers.get("content-length", "0")
     if not length.isdigit() or int(length) > MAX_BODY:
-        raise BadRequestError(f"The body must be at most {MAX_BODY} bytes.")
-    raw = await request.body()
+        raise BadRequestError(_TOO_LARGE)
+    raw = await whole_body(request.receive)
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
         raise BadRequestError(f"The body does not fit: {error}.") from None
     except msgspec.DecodeError as error:
         raise BadRequestError(f"The body is not valid JSON: {error}.") from None
+
+
+async def whole_body(receive: Receive) -> bytes:
+    """All of it; nearly always it comes in one piece. In many it may not say how long it is."""
+    pieces: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > MAX_BODY:
+            raise BadRequestError(_TOO_LARGE)
+        more = message.get("more_body", False)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _query(request: Request, query: Query) -> Any:

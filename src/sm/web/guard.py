@@ -1,6 +1,7 @@
 """Who may call over TCP: only who holds the token, from no foreign page or host name."""
 
 import hmac
+import re
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
@@ -8,7 +9,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sm.web.endpoint import problem
 
-_LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?", re.IGNORECASE)
+"""Our own names, with or without a port."""
 
 SessionToken = Callable[[str], str | None]
 """The token of one session, by its id."""
@@ -24,7 +26,9 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            # Nothing of ours speaks anything else, and nothing else would show a token.
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
             return
         refusal = self._refusal(scope["path"], Headers(scope=scope))
         if refusal is not None:
@@ -34,13 +38,10 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refusal(self, path: str, headers: Headers) -> tuple[int, str] | None:
-        host = headers.get("host", "").rsplit(":", 1)[0]
-        if host not in _LOCAL:
+        if not _is_local(headers.get("host", "")):
             return 403, "This address answers to its own name only."
-        if "origin" in headers:
-            origin = headers["origin"].partition("://")[2].rsplit(":", 1)[0]
-            if origin not in _LOCAL:
-                return 403, "Pages from elsewhere may not call sm."
+        if "origin" in headers and not _is_local(headers["origin"].partition("://")[2]):
+            return 403, "Pages from elsewhere may not call sm."
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not self._is_allowed(path, given):
             return 401, "A token is needed: Authorization: Bearer …, from the state folder."
@@ -54,3 +55,7 @@ class Guard:
             return False
         own = self._session_token(path.removeprefix("/hooks/"))
         return own is not None and hmac.compare_digest(given.encode(), own.encode())
+
+
+def _is_local(name: str) -> bool:
+    return _LOCAL.fullmatch(name) is not None

@@ -9,7 +9,6 @@ import math
 import secrets
 from collections.abc import Callable, Iterable
 
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,7 +16,7 @@ from sm.core.ids import HookId, SessionId
 from sm.core.launch import MalformedHookError
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
-from sm.web.endpoint import MAX_BODY, BadRequestError, Endpoint, problem, refusal
+from sm.web.endpoint import Endpoint, problem, refusal, whole_body
 
 SetAside = Callable[[SessionId, HookId, float, bytes, str], None]
 """Keeps a hook nobody could understand, with the reason."""
@@ -39,7 +38,7 @@ class HookIntake:
             await self._otherwise(scope, receive, send)
             return
         try:
-            payload = await _body(receive)
+            payload = await whole_body(receive)
             answer = await self._take(scope, payload)
         except Exception as error:  # noqa: BLE001 - the request boundary
             answer = refusal(error)
@@ -52,9 +51,7 @@ class HookIntake:
         at = self._engine.clock.now()
         try:
             at = _producer_time(given_at, at)
-            answer = await self._engine.hook(
-                session_id, payload, hook=hook, at=at, answerable=True
-            )
+            answer = await self._engine.hook(session_id, payload, hook=hook, at=at, answerable=True)
         except MalformedHookError as error:
             self._set_aside(session_id, hook, at, payload, str(error))
             return problem(400, f"Not a hook: {error}. It was set aside; see: sm doctor")
@@ -66,23 +63,6 @@ class HookIntake:
 
 def is_hook(path: str) -> bool:
     return path.startswith(_PATH) and "/" not in path[len(_PATH) :] and path != _PATH
-
-
-async def _body(receive: Receive) -> bytes:
-    """The whole payload; nearly always it comes in one piece."""
-    pieces: list[bytes] = []
-    size = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > MAX_BODY:
-            raise BadRequestError(f"A hook may have at most {MAX_BODY} bytes.")
-        more = message.get("more_body", False)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _stamps(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str | None, str | None]:

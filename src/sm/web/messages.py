@@ -1,14 +1,12 @@
 """Messages and reminders: queue, follow, withdraw."""
 
 import math
-import re
-import secrets
 
 from sm.api.types import MessageView, NewMessageBody, NewReminderBody, ReminderView
 from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.message import Message, MessageState, Mode
 from sm.engine.engine import NewMessage
-from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import message_view, reminder_view
 
 _SETTLED = frozenset(MessageState) - {MessageState.QUEUED, MessageState.OFFERED}
@@ -23,7 +21,7 @@ async def send(call: Call) -> MessageView:
         raise BadRequestError("expires_in must be a positive number of seconds.")
     message = await call.engine.send(
         NewMessage(
-            id=_message_id(body.get("id")),
+            id=MessageId(chosen_id(body.get("id"), "message", 12)),
             to=call.path("session"),
             sender=body.get("sender"),
             text=body["text"],
@@ -33,14 +31,6 @@ async def send(call: Call) -> MessageView:
         )
     )
     return message_view(call.engine, message)
-
-
-def _message_id(given: str | None) -> MessageId:
-    if given is None:
-        return MessageId(secrets.token_hex(6))
-    if re.fullmatch(r"[0-9a-f]{12}", given) is None:
-        raise BadRequestError("A message id is 12 hex digits.")
-    return MessageId(given)
 
 
 async def list_(call: Call) -> list[MessageView]:
@@ -89,28 +79,24 @@ async def cancel(call: Call) -> MessageView:
 
 async def remind(call: Call) -> ReminderView:
     body: NewReminderBody = call.body
+    _refuse_times(body)
+    reminder = await call.engine.remind(
+        call.path("session"),
+        body["text"],
+        due_in=body["due_in"],
+        every=body.get("every"),
+        sender=body.get("sender"),
+        reminder_id=ReminderId(chosen_id(body.get("id"), "reminder", 8)),
+    )
+    return reminder_view(call.engine.find(call.path("session")), reminder)
+
+
+def _refuse_times(body: NewReminderBody) -> None:
     due_in, every = body["due_in"], body.get("every")
     if not (math.isfinite(due_in) and 0 <= due_in < LONGEST):
         raise BadRequestError("due_in must be a number of seconds, 0 or more.")
     if every is not None and not 1 <= every < LONGEST:
         raise BadRequestError("every must be at least 1 second.")
-    reminder = await call.engine.remind(
-        call.path("session"),
-        body["text"],
-        due_in=due_in,
-        every=every,
-        sender=body.get("sender"),
-        reminder_id=_reminder_id(body.get("id")),
-    )
-    return reminder_view(call.engine.find(call.path("session")), reminder)
-
-
-def _reminder_id(given: str | None) -> ReminderId:
-    if given is None:
-        return ReminderId(secrets.token_hex(4))
-    if re.fullmatch(r"[0-9a-f]{8}", given) is None:
-        raise BadRequestError("A reminder id is 8 hex digits.")
-    return ReminderId(given)
 
 
 async def reminders(call: Call) -> list[ReminderView]:

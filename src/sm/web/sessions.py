@@ -1,8 +1,7 @@
 """Sessions: start, list, look at, rename, wait for, end."""
 
 import os
-import re
-import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from sm.api.types import (
@@ -19,7 +18,7 @@ from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
 from sm.engine.engine import NewSession, RefusedError
-from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import event_view, explanation, session_detail, session_view
 
 LONGEST_WAIT = 7 * 86_400.0
@@ -37,18 +36,14 @@ async def list_(call: Call) -> list[SessionView]:
 
 async def create(call: Call) -> SessionDetail:
     body: NewSessionBody = call.body
-    cwd = body["cwd"]
-    if not os.path.isabs(cwd) or not os.path.isdir(cwd):  # noqa: PTH112, PTH117 - never raises
-        raise BadRequestError(f"The working directory {cwd!r} does not exist. Give --cwd DIR.")
-    if "\0" in cwd or any("\0" in a for a in body.get("arguments", [])):
-        raise BadRequestError("Arguments cannot hold NUL characters.")
+    _refuse_unusable(body)
     session = await call.engine.new_session(
         NewSession(
-            id=_session_id(body.get("id")),
+            id=SessionId(chosen_id(body.get("id"), "session", 8)),
             name=body.get("name"),
             agent=body["agent"],
             arguments=tuple(body.get("arguments", [])),
-            cwd=cwd,
+            cwd=body["cwd"],
             parent=body.get("parent"),
             environment=body.get("environment", {}),
             prompt=body.get("prompt"),
@@ -59,12 +54,18 @@ async def create(call: Call) -> SessionDetail:
     return _detail(call, session)
 
 
-def _session_id(given: str | None) -> SessionId:
-    if given is None:
-        return SessionId(secrets.token_hex(4))
-    if re.fullmatch(r"[0-9a-f]{8}", given) is None:
-        raise BadRequestError("A session id is 8 hex digits.")
-    return SessionId(given)
+def _refuse_unusable(body: NewSessionBody) -> None:
+    """What no process can be started with."""
+    cwd = body["cwd"]
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):  # noqa: PTH112, PTH117 - never raises
+        raise BadRequestError(f"The working directory {cwd!r} does not exist. Give --cwd DIR.")
+    if any("\0" in word for word in (body["agent"], *body.get("arguments", []))):
+        raise BadRequestError("Arguments cannot hold NUL characters.")
+    for name, value in body.get("environment", {}).items():
+        if "\0" in name + value:
+            raise BadRequestError(f"The variable {name!r} holds a NUL character.")
+        if "=" in name:
+            raise BadRequestError(f"{name!r} cannot be the name of a variable.")
 
 
 async def show(call: Call) -> SessionDetail:
@@ -85,31 +86,34 @@ async def kill(call: Call) -> SessionDetail:
 
 async def wait(call: Call) -> SessionDetail:
     session = call.engine.find(call.path("session"))
-    wanted = call.query["until"]
-    if wanted not in ("idle", "ended"):
+    is_there = _goal(call.query["until"], session)
+    within = min(call.query["timeout"], LONGEST_WAIT)
+    if not await call.engine.wait_until(lambda: is_there(call.engine.session(session.id)), within):
+        now = call.engine.session(session.id)
+        raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
+    return _detail(call, call.engine.session(session.id))
+
+
+def _goal(wanted: str, session: Session) -> Callable[[Session], bool]:
+    """What a session is waited for to be. One that is over will not change any more."""
+    if wanted == "ended":
+        return _is_over
+    if wanted != "idle":
         raise BadRequestError("until must be idle or ended.")
-    if wanted == "idle" and not session.proves:
+    if not session.proves:
         raise RefusedError(
             f"{session.name} runs an agent that does not report when it is idle. "
             f"Wait for its end with: sm wait {session.name} --for ended"
         )
-    over = {State.ENDED, State.CRASHED}
-    goal = {State.IDLE} if wanted == "idle" else over
-    within = min(call.query["timeout"], LONGEST_WAIT)
+    return lambda now: _is_over(now) or _is_settled(now)
 
-    def is_there() -> bool:
-        now = call.engine.session(session.id)
-        is_settled = now.state is State.IDLE and not any(m.is_open for m in now.messages)
-        return (
-            is_settled
-            if goal == {State.IDLE} and now.state not in over
-            else now.state in (goal | over)
-        )
 
-    if not await call.engine.wait_until(is_there, within):
-        now = call.engine.session(session.id)
-        raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
-    return _detail(call, call.engine.session(session.id))
+def _is_over(session: Session) -> bool:
+    return session.state in (State.ENDED, State.CRASHED)
+
+
+def _is_settled(session: Session) -> bool:
+    return session.state is State.IDLE and not any(m.is_open for m in session.messages)
 
 
 async def explain(call: Call) -> Explanation:

@@ -24,7 +24,7 @@ _HOST = socket.gethostname().split(".")[0]
 
 
 def session_view(session: Session) -> SessionView:
-    pane, context = session.pane, session.context
+    pane, context, usage = session.pane, session.context, session.context.usage
     return {
         "id": session.id,
         "name": session.name,
@@ -41,9 +41,9 @@ def session_view(session: Session) -> SessionView:
             "number": context.number,
             "id": context.id,
             "transcript": context.transcript,
-            "tokens": None,
-            "window": None,
-            "percent": None,
+            "tokens": usage.tokens if usage else None,
+            "window": usage.window if usage else None,
+            "percent": usage.percent if usage else None,
         },
         "tmux": None
         if pane is None

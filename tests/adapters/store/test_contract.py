@@ -19,7 +19,7 @@ from .samples import NOON, asked, entry, message, session
 ADA, BOB = session("ada"), session("bob")
 
 
-async def everything(store: Store) -> object:
+async def everything(store: Store) -> tuple[object, ...]:
     return (
         await store.sessions(),
         await store.pending(),
@@ -103,6 +103,39 @@ async def test_a_message_that_closed_is_kept_but_no_longer_with_its_session(stor
     assert await store.sessions() == [ADA]
     assert await store.message(queued.id) == done
     assert done.receipts == (Receipt(step="done", at=NOON, evidence="turn ended"),)
+
+
+async def test_a_session_nothing_changed_in_stays_as_it_was(store: Store) -> None:
+    """The event is kept; the row is written only if some entry of the batch changed it."""
+    working = replace(ADA, state=State.WORKING)
+    later = replace(working, name="eve")
+    await store.commit([entry(ADA)])
+
+    await store.commit([replace(entry(working), changed=False)])
+    assert await store.sessions() == [ADA]
+    await store.commit([entry(working), replace(entry(later), changed=False)])
+
+    assert await store.sessions() == [later]
+    assert len(await store.events()) == 4
+
+
+async def test_an_event_of_a_session_that_was_never_kept_is_refused(store: Store) -> None:
+    with pytest.raises(StoreWriteError):
+        await store.commit([replace(entry(ADA), changed=False)])
+
+    assert await store.events() == []
+
+
+async def test_an_unproved_message_is_over_for_sm_and_offered_for_people(store: Store) -> None:
+    """It does not come back at the next start, is found by its state, and is pruned one day."""
+    unproved = replace(message(1, state=MessageState.OFFERED), unproved=True)
+    offered = message(2, state=MessageState.OFFERED)
+    await store.commit([entry(ADA, messages=(unproved, offered))])
+
+    assert await store.sessions() == [replace(ADA, messages=(offered,))]
+    assert await store.messages(state=MessageState.OFFERED) == [unproved, offered]
+    await store.prune(NOON + 9)
+    assert await store.messages() == [offered]
 
 
 async def test_the_last_state_of_a_message_in_a_batch_is_kept(store: Store) -> None:
@@ -272,6 +305,20 @@ async def test_pruning_a_long_history_drops_all_of_it(store: Store) -> None:
 
     assert await store.prune(NOON) == 2250
     assert {r.at for r in await store.events(limit=5000)} == {NOON}
+
+
+async def test_a_forgotten_session_leaves_nothing_behind(store: Store) -> None:
+    """Its events, messages, hooks and effects go with it; other sessions keep theirs."""
+    await store.commit([entry(BOB, hook="b", messages=(message(1, to="bob"),))])
+    before = await everything(store)
+    await store.commit([entry(ADA, hook="a", messages=(message(1),), asked=(asked(1),))])
+
+    await store.forget([ADA.id])
+    await store.forget([ADA.id])
+
+    sessions, pending, messages, events, hooks, last = await everything(store)
+    assert (sessions, pending, messages, events, hooks, 0) == before
+    assert last == 1, "its number is not given out again"
 
 
 async def test_numbers_of_pruned_events_are_not_used_again(place: Place) -> None:

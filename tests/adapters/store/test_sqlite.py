@@ -8,8 +8,10 @@ import sqlite3
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,6 +157,18 @@ async def test_a_full_disk_fails_the_commit_and_only_that(store: SqlStore, path:
     assert await store.sessions() == [ADA]
     await store.commit(large)
     assert len(await store.events(limit=9999)) == 5001
+
+
+async def test_a_failure_tells_nothing_of_what_was_to_be_kept(store: SqlStore) -> None:
+    """It is logged with its cause, and nobody's words belong into a log."""
+    secret = replace(message(1, to="nobody"), text="the word is xylophone")
+
+    with pytest.raises(StoreWriteError) as failure:
+        await store.commit([entry(session("ada"), messages=(secret,))])
+
+    told = "".join(traceback.format_exception(failure.value))
+    assert "IntegrityError" in told
+    assert "xylophone" not in told
 
 
 async def test_closing_twice_is_closing_once(store: SqlStore, path: Path) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 
 from sm.adapters.store.codec import encode, encode_session, kind_of
 from sm.core.journal import Entry, PendingEffect
-from sm.core.message import Message
+from sm.core.message import Message, MessageState
 
 Row = dict[str, Any]
+
+UNPROVED = "unproved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +60,17 @@ def _message_row(message: Message) -> Row:
         "id": message.id,
         "session_id": message.to,
         "number": message.number,
-        "state": message.state.value,
+        "state": searched_state(message),
         "queued_at": message.queued_at,
         "body": encode(message),
     }
+
+
+def searched_state(message: Message) -> str:
+    """What an agent without reports was offered is over for sm, though a person reads "offered":
+    told apart, so that no start reads it again and it is pruned one day."""
+    is_over = message.unproved and message.state is MessageState.OFFERED
+    return UNPROVED if is_over else message.state.value
 
 
 def _event_row(entry: Entry) -> Row:

@@ -36,6 +36,10 @@ class MemoryStore:
         # As with a disk, others run before the commit is done.
         await asyncio.sleep(0)
         self._check(entries)
+        # As with rows: a session is written once, as it is at the end, if anything changed it.
+        last = {entry.session.id: entry.session for entry in entries}
+        for session in {entry.session.id for entry in entries if entry.changed}:
+            self._sessions[session] = replace(last[session], messages=())
         for entry in entries:
             self._keep(entry)
         for entry in entries:
@@ -99,16 +103,25 @@ class MemoryStore:
         self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq in left}
         return dropped
 
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        gone = {event.seq for event in self._events if event.session in sessions}
+        self._sessions = {s: v for s, v in self._sessions.items() if s not in sessions}
+        self._messages = {m: v for m, v in self._messages.items() if v.to not in sessions}
+        self._pending = {p: v for p, v in self._pending.items() if v.session not in sessions}
+        self._events = [event for event in self._events if event.seq not in gone]
+        self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq not in gone}
+
     async def close(self) -> None:
         pass
 
     def _check(self, entries: Sequence[Entry]) -> None:
         """Refuse what the tables of a real store would refuse."""
-        known = {*self._sessions, *(entry.session.id for entry in entries)}
+        known = {*self._sessions, *(entry.session.id for entry in entries if entry.changed)}
         asked = [pending for entry in entries for pending in entry.asked]
         ids = [pending.id for pending in asked]
         named = {message.to for entry in entries for message in entry.messages}
         named |= {pending.session for pending in asked}
+        named |= {entry.session.id for entry in entries}
         if len({*ids, *self._pending}) < len(ids) + len(self._pending):
             raise StoreWriteError("An effect id was given out twice. Nothing of this was kept.")
         if not named <= known:
@@ -117,7 +130,6 @@ class MemoryStore:
     def _keep(self, entry: Entry) -> None:
         session = entry.session
         self._seq += 1
-        self._sessions[session.id] = replace(session, messages=())
         self._messages |= {message.id: message for message in entry.messages}
         self._pending |= {pending.id: pending for pending in entry.asked}
         self._last_effect = max(self._last_effect, *(p.id for p in entry.asked), 0)

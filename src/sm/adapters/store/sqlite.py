@@ -63,6 +63,8 @@ def _engine(path: Path, busy_seconds: float, *pragmas: str) -> Engine:
         connect_args={"timeout": busy_seconds, "isolation_level": None},
         # Rows are bound by name as they are, not laid out in a statement's order first.
         paramstyle="named",
+        # An error is logged with its cause, and the rows hold what people and agents said.
+        hide_parameters=True,
     )
     event.listen(engine, "connect", lambda raw, _record: _prepare(raw, pragmas))
     event.listen(engine, "begin", _begin)

@@ -9,7 +9,8 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.dml import UpdateBase
 
 from sm.adapters.store import schema
-from sm.adapters.store.batch import Batch, Row
+from sm.adapters.store.batch import UNPROVED, Batch, Row
+from sm.core.ids import SessionId
 from sm.core.message import MessageState
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 OPEN_STATES = (MessageState.QUEUED.value, MessageState.OFFERED.value, MessageState.ACCEPTED.value)
 
 SESSIONS = select(schema.session.c.body)
+# By way of the sessions: their index finds the few open ones without reading all the past.
 OPEN_MESSAGES = (
     select(schema.message.c.body)
+    .where(schema.message.c.session_id.in_(select(schema.session.c.id)))
     .where(schema.message.c.state.in_(OPEN_STATES))
     .order_by(schema.message.c.number)
 )
@@ -38,6 +41,12 @@ HOOKS = (
 )
 LAST_SEQ = select(schema.event.c.seq).order_by(schema.event.c.seq.desc()).limit(1)
 LAST_EFFECT = select(schema.counter.c.value).where(schema.counter.c.name == schema.LAST_EFFECT)
+
+
+def searched(state: MessageState) -> tuple[str, ...]:
+    """The values of the column under which a message in this state is kept."""
+    value = state.value
+    return (value, UNPROVED) if state is MessageState.OFFERED else (value,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +80,16 @@ class Writes:
         self._counter = self._upsert(schema.counter, rising="value")
         self.drop_messages = self._delete(schema.message)
         self.drop_events = self._delete(schema.event)
+        # The session last: the other rows point at it.
+        self._forget = [
+            self._delete(table, column)
+            for table, column in (
+                (schema.effect, "session_id"),
+                (schema.message, "session_id"),
+                (schema.event, "session_id"),
+                (schema.session, "id"),
+            )
+        ]
 
     def commit(self, connection: Connection, batch: Batch) -> None:
         """Sessions first: the other rows point at them."""
@@ -82,6 +101,10 @@ class Writes:
         if batch.last_effect:
             row = {"name": schema.LAST_EFFECT, "value": batch.last_effect}
             self._counter.run(connection, [row])
+
+    def forget(self, connection: Connection, session: SessionId) -> None:
+        for delete_rows in self._forget:
+            delete_rows.run(connection, [{"key": session}])
 
     def _upsert(self, table: Table, *, rising: str | None = None) -> Write:
         """Insert, or overwrite the row with the same key (if ``rising``: only when higher)."""
@@ -102,8 +125,9 @@ class Writes:
             return postgresql.insert(table)
         return sqlite.insert(table)
 
-    def _delete(self, table: Table) -> Write:
-        (key,) = table.primary_key
+    def _delete(self, table: Table, column: str | None = None) -> Write:
+        """Delete the rows with this value in a column: the key, unless another one is named."""
+        (key,) = table.primary_key if column is None else (table.c[column],)
         return self._compile(delete(table).where(key == bindparam("key")), [])
 
     def _write(self, statement: Insert, table: Table, *, without: str = "") -> Write:

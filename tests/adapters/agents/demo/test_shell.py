@@ -48,6 +48,28 @@ def test_nothing_is_lost_while_watching_for_an_interrupt() -> None:
     assert ran == Ran(0, "in\n" + "\0" * 300_000, "")
 
 
+def test_a_command_slow_to_read_gets_all_of_a_long_input() -> None:
+    """More than fits into a pipe, while somebody might press Escape."""
+    stdin = "x" * 1_000_000
+
+    ran = run("sleep 0.2; wc -c", cwd="/", stdin=stdin, timeout=10, interrupt=threading.Event())
+
+    assert ran.stdout.strip() == "1000000"
+
+
+def test_a_command_that_reads_nothing_is_ended_all_the_same() -> None:
+    """Its input is still on the way when Escape is pressed."""
+    interrupt = threading.Event()
+    threading.Timer(0.1, interrupt.set).start()
+
+    with pytest.raises(StoppedError):
+        run("sleep 60", cwd="/", stdin="x" * 1_000_000, timeout=10, interrupt=interrupt)
+
+
+def test_a_command_may_end_without_reading_its_input() -> None:
+    assert run("echo done", cwd="/", stdin="x" * 1_000_000).stdout == "done\n"
+
+
 def test_a_time_limit_ends_a_command() -> None:
     """A command that hangs is given up when its time is over."""
     with pytest.raises(StoppedError):

@@ -19,7 +19,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, View
 class ClaudeDialect:
     name = "claude"
     proves = True
-    ways = (
+    ways: tuple[Way, ...] = (
         # More would reach the model as a file and a short preview of it.
         Way(route=Route.TOOL_RESULT, limit=9_500),
         # Both were seen to carry this much whole.

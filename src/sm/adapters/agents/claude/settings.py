@@ -6,6 +6,7 @@ does not tell again, and no process has to be started for each.
 """
 
 import shlex
+from pathlib import Path
 
 import msgspec
 
@@ -30,20 +31,25 @@ EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
 
 def launch_settings(request: LaunchRequest) -> bytes:
     """A settings file for ``--settings``; the user's own hooks run beside these."""
-    command = shlex.quote(request.hook_command)
-    report = _command(command)
+    report = _command(request.hook_command)
     tool = report if request.hook_url is None else _post(request.hook_url)
     # In the background; its output wakes the model, whatever stands in the prompt box.
-    bell: dict[str, object] = {**_command(f"{command} --bell"), "asyncRewake": True}
+    bell = {**_command(_beside(request.hook_command, "bell")), "asyncRewake": True}
     hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in _TOOL_EVENTS}
     hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
     hooks["FileChanged"] = [{"hooks": [bell]}]
-    return msgspec.json.format(msgspec.json.encode({"hooks": hooks}))
+    line = shlex.quote(_beside(request.hook_command, "statusline"))
+    settings = {"hooks": hooks, "statusLine": {"type": "command", "command": line}}
+    return msgspec.json.format(msgspec.json.encode(settings))
 
 
-def _command(line: str) -> dict[str, object]:
+def _beside(script: str, name: str) -> str:
+    return str(Path(script).with_name(name))
+
+
+def _command(script: str) -> dict[str, object]:
     # Without a timeout of its own, a SessionEnd hook is killed after 1.5 s.
-    return {"type": "command", "command": line, "timeout": HOOK_TIMEOUT}
+    return {"type": "command", "command": shlex.quote(script), "timeout": HOOK_TIMEOUT}
 
 
 def _post(url: str) -> dict[str, object]:

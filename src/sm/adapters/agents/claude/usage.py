@@ -22,9 +22,7 @@ class _Tokens(msgspec.Struct):
 
     @property
     def total(self) -> int:
-        return (
-            self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
-        )
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
 
 
 class _Window(msgspec.Struct):

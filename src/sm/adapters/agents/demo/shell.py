@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 _GLANCE = 0.03
 
@@ -46,16 +46,28 @@ def run(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    sent: bytes | None = stdin.encode("utf-8", "replace")
+    _feed(child, stdin.encode("utf-8", "replace"))
     while True:
         try:
-            out, err = child.communicate(sent, timeout=_wait(deadline, interrupt))
-            return Ran(child.returncode, out.decode("utf-8", "replace"), _text(err))
+            out, err = child.communicate(timeout=_wait(deadline, interrupt))
+            return Ran(child.returncode, _text(out), _text(err))
         except subprocess.TimeoutExpired:
-            sent = None
             if _is_over(deadline, interrupt):
                 _end(child)
                 raise StoppedError from None
+
+
+def _feed(child: "subprocess.Popen[bytes]", content: bytes) -> None:
+    """Give a command its input beside the waiting: a second communicate() sends no more of it."""
+    stdin, child.stdin = child.stdin, None
+    if stdin is not None:
+        threading.Thread(target=_write, args=(stdin, content), daemon=True).start()
+
+
+def _write(pipe: IO[bytes], content: bytes) -> None:
+    # A command may end without reading all of it.
+    with contextlib.suppress(BrokenPipeError), pipe:
+        pipe.write(content)
 
 
 def _text(output: bytes) -> str:
@@ -79,6 +91,6 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    for pipe in (child.stdin, child.stdout, child.stderr):
+    for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
