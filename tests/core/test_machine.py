@@ -42,7 +42,7 @@ from sm.engine.launcher import Launcher
 from sm.engine.typist import Typist
 from sm.engine.watch import WATCHED
 from tests.engine.timelapse import NOON, TimelapseLoop
-from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA = SessionId("ada")
 DRAFT = "a person's words"
@@ -60,7 +60,10 @@ class Exchange(RuleBasedStateMachine):
         self.agent: Agent = self.world.add(ADA)
         self.loop = TimelapseLoop()
         processes = ProcessTable(self.world)
-        self.typist = Typist(self.world, ScriptedDialects(self.world), processes, self.committed)
+        self.inbox = Inboxes()
+        self.typist = Typist(
+            self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed
+        )
         self.launcher = Launcher(self.world, processes, NoFolders())
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []

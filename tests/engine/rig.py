@@ -11,12 +11,12 @@ from sm.adapters.store.memory import MemoryStore
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
-from sm.core.message import Mode
+from sm.core.message import Mode, Route
 from sm.core.state import Session
 from sm.engine.engine import Engine, NewMessage, NewSession
 from sm.engine.ports import Store
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
 
@@ -101,6 +101,7 @@ class Rig:
     world: World = field(default_factory=lambda: World(LoopClock().now))
     folders: NoFolders = field(default_factory=NoFolders)
     log: Log = field(default_factory=Log)
+    inbox: Inboxes = field(default_factory=Inboxes)
     rendered: list[Path] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -118,6 +119,9 @@ class Rig:
             log=self.log,
             identity=lambda session: {"SM_SESSION": session},
             render=self._render,
+            inbox=self.inbox,
+            routes=lambda _: list(Route),
+            hook_url=lambda _: None,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

@@ -23,7 +23,7 @@ from sm.core.terminal import Obstacle, Place, Sign
 from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import PASTED, Agent, ProcessTable, ScriptedDialects, World
+from tests.engine.world import PASTED, Agent, Inboxes, ProcessTable, ScriptedDialects, World
 
 PASTE = PasteText(mark=MARK, message=HELLO.id)
 ENTER = PressEnter(mark=MARK, message=HELLO.id, number=1)
@@ -49,7 +49,7 @@ class Desk:
             context=Context(transcript=self.agent.transcript),
         )
         dialects, processes = ScriptedDialects(self.world), ProcessTable(self.world)
-        self.typist = Typist(self.world, dialects, processes, self.current)
+        self.typist = Typist(self.world, dialects, processes, Inboxes(), self.current)
 
     def current(self, _: SessionId) -> Session:
         return self.session

@@ -29,7 +29,18 @@ from sm.core.launch import (
     PaneLaunch,
     TerminalUnreachableError,
 )
-from sm.core.terminal import Pane, PaneStatus, Screen, Sign, View
+from sm.core.message import TYPING, Way
+from sm.core.state import Attempt, Usage
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Pane,
+    PaneStatus,
+    Record,
+    Screen,
+    Sign,
+    View,
+)
 from sm.engine.ports import Dialect
 
 PASTED = "@sm_pasted"
@@ -330,6 +341,7 @@ class ScriptedDialect:
     world: World
     name: str
     proves: bool
+    ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -341,7 +353,9 @@ class ScriptedDialect:
             context=ContextId(f"context of {request.session}"),
         )
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent:
         """``ada 0``: the first of the reports that ada has not yet delivered."""
         session, _, number = payload.decode().partition(" ")
         if not number.isdecimal():
@@ -361,8 +375,45 @@ class ScriptedDialect:
         begins = screen.draft.startswith(f"[sm message {message} ")
         return begins and screen.draft.endswith(envelope.tail(message))
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        return message in self.world.agent(transcript.name).received
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        held = attempt.message in self.world.agent(transcript_path.name).received
+        return Record.HELD if held else Record.OPEN
+
+    def greeting(self, inbox: str | None) -> bytes:
+        return (inbox or "").encode()
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        return text.encode()
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        return None
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        return None
+
+
+@dataclass(slots=True)
+class Inboxes:
+    """Notes in memory, with the rules of the real inbox."""
+
+    notes: dict[tuple[SessionId, str], str] = field(default_factory=dict)
+    states: dict[tuple[SessionId, str], NoteState] = field(default_factory=dict)
+
+    def folder(self, session: SessionId) -> str:
+        return f"/inbox/{session}"
+
+    def leave(self, session: SessionId, mark: str, text: str) -> None:
+        if self.look(session, mark) is NoteState.NEVER:
+            self.notes[session, mark] = text
+            self.states[session, mark] = NoteState.WAITING
+
+    def look(self, session: SessionId, mark: str) -> NoteState:
+        return self.states.get((session, mark), NoteState.NEVER)
+
+    def withdraw(self, session: SessionId, mark: str) -> bool:
+        if self.look(session, mark) is NoteState.WAITING:
+            self.states[session, mark] = NoteState.WITHDRAWN
+        return self.look(session, mark) is NoteState.WITHDRAWN
 
 
 @dataclass(slots=True)

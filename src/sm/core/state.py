@@ -184,6 +184,8 @@ class Session:
     turn_ended_at: float = 0.0
     """The producer's clock at the last turn's end: older hooks are late, not news."""
     ended_prompts: tuple[PromptId, ...] = ()
+    stopped: PromptId | None = None
+    """The turn the agent last reported the end of; somebody's hook may have kept it going."""
     dialog: str | None = None
     ready: bool = False
     """The agent has shown that it can take a prompt."""

@@ -150,9 +150,9 @@ def tool_reported(
 
 def _goes_on(session: Session, event: ToolStarted) -> bool:
     """Whether somebody else's hook kept the agent from stopping: its last turn runs on."""
-    prompts, hook = session.ended_prompts, event.hook
-    is_last = bool(prompts) and prompts[-1] == hook.prompt
-    return is_last and not event.subagent and hook.at > session.turn_ended_at
+    hook = event.hook
+    is_same = hook.prompt is not None and hook.prompt == session.stopped
+    return is_same and not event.subagent and hook.at > session.turn_ended_at
 
 
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
@@ -175,7 +175,12 @@ def turn_ended(
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
     if turn is not None and not is_same and hook.at < turn.started_at:
         return session, ()
-    session = replace(session, turn_ended_at=max(session.turn_ended_at, hook.at), ready=True)
+    session = replace(
+        session,
+        turn_ended_at=max(session.turn_ended_at, hook.at),
+        stopped=hook.prompt,
+        ready=True,
+    )
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")
     session = usage.wanted(session, now)

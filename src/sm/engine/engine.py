@@ -30,8 +30,8 @@ from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
-from sm.core.usage import is_news
 from sm.core.terminal import View
+from sm.core.usage import is_news
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
 from sm.engine.launcher import Folders, Launcher

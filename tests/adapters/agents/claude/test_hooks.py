@@ -23,6 +23,7 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    UsageSeen,
 )
 from sm.core.ids import ContextId, HookId, MessageId, PromptId
 from sm.core.launch import MalformedHookError
@@ -34,7 +35,9 @@ MESSAGE = MessageId("0123456789ab")
 
 
 def decoded(payload: object) -> HookEvent:
-    return decode(json.dumps(payload).encode(), hook=HookId("h1"), at=12.5)
+    event = decode(json.dumps(payload).encode(), hook=HookId("h1"), at=12.5)
+    assert not isinstance(event, UsageSeen)
+    return event
 
 
 def reporter(name: str, sample: dict[str, Any]) -> Hook:

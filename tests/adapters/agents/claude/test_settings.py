@@ -3,11 +3,11 @@
 import json
 import shlex
 
-from sm.adapters.agents.claude.settings import hook_settings
+from sm.adapters.agents.claude.settings import launch_settings
 
 
 def test_every_turn_boundary_and_tool_event_calls_the_hook_command() -> None:
-    hooks = json.loads(hook_settings("/home/x/bin/hook"))["hooks"]
+    hooks = json.loads(launch_settings("/home/x/bin/hook"))["hooks"]
 
     assert set(hooks) == {
         "SessionStart",
@@ -24,6 +24,7 @@ def test_every_turn_boundary_and_tool_event_calls_the_hook_command() -> None:
         "PostCompact",
         "SubagentStart",
         "SubagentStop",
+        "FileChanged",
     }
     call = {"type": "command", "command": "/home/x/bin/hook", "timeout": 10}
     assert hooks["Stop"] == [{"hooks": [call]}]
@@ -32,6 +33,6 @@ def test_every_turn_boundary_and_tool_event_calls_the_hook_command() -> None:
 
 def test_a_path_with_spaces_and_quotes_stays_one_word() -> None:
     path = "/home/o'neil/my sm/$(hook)"
-    hooks = json.loads(hook_settings(path))["hooks"]
+    hooks = json.loads(launch_settings(path))["hooks"]
 
     assert shlex.split(hooks["Stop"][0]["hooks"][0]["command"]) == [path]

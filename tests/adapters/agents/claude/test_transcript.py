@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.transcripts import attempt, holds
 
-from sm.adapters.agents.claude import transcript
-from sm.adapters.agents.claude.transcript import holds
+from sm.adapters.agents.claude import records
+from sm.adapters.agents.claude.transcript import search
 from sm.core import envelope
 from sm.core.ids import MessageId
+from sm.core.terminal import Record
 
 MESSAGE = MessageId("0123456789ab")
 PROMPT = envelope.wrap(MESSAGE, "ada", "hello\nthere")
@@ -83,7 +85,7 @@ def test_a_torn_last_line_hides_nothing_and_proves_nothing(path: Path) -> None:
 def test_it_is_found_wherever_blocks_are_cut(
     path: Path, monkeypatch: pytest.MonkeyPatch, before: int, after: int
 ) -> None:
-    monkeypatch.setattr(transcript, "BLOCK", 97)
+    monkeypatch.setattr(records, "BLOCK", 97)
     small = user("y" * 40)
 
     assert holds(written(path, *[small] * before, user(PROMPT), *[small] * after), MESSAGE)
@@ -95,11 +97,11 @@ def test_a_record_of_megabytes_is_read_whole(path: Path) -> None:
     assert holds(written(path, FILLER, user(long), FILLER), MESSAGE)
 
 
-def test_only_the_end_of_a_huge_transcript_is_read(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transcript, "LIMIT", 20_000)
-    near = written(path, *[FILLER] * 9, user(PROMPT), FILLER)
-    assert holds(near, MESSAGE)
+def test_records_from_before_the_message_are_not_read(path: Path) -> None:
+    """A transcript of any size costs the same."""
+    old = user(PROMPT, timestamp="1970-01-01T00:16:40.000Z")
+    later = {**FILLER, "timestamp": "1970-01-01T00:33:20.000Z"}
+    written(path, old, later)
 
-    assert not holds(written(path, user(PROMPT), *[FILLER] * 9), MESSAGE)
+    assert search(path, attempt(MESSAGE, since=900.0)) is Record.HELD
+    assert search(path, attempt(MESSAGE, since=2500.0)) is Record.OPEN

@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.kit.transcripts import holds
 
-from sm.adapters.agents.claude.transcript import holds
 from sm.core import envelope
 from sm.core.ids import MessageId
 from sm.core.terminal import Sign

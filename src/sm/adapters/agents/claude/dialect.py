@@ -42,7 +42,7 @@ class ClaudeDialect:
         return AgentLine(
             argv=(program, *options, *request.arguments),
             environment={},
-            files={settings: launch_settings(request)},
+            files={settings: launch_settings(request.hook_command, request.hook_url)},
             context=context,
         )
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from sm.core.launch import LaunchRequest
-
 HOOK_TIMEOUT = 10
 _TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest")
 _OTHER_EVENTS = (
@@ -29,16 +27,16 @@ _OTHER_EVENTS = (
 EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
 
 
-def launch_settings(request: LaunchRequest) -> bytes:
+def launch_settings(hook_command: str, hook_url: str | None = None) -> bytes:
     """A settings file for ``--settings``; the user's own hooks run beside these."""
-    report = _command(request.hook_command)
-    tool = report if request.hook_url is None else _post(request.hook_url)
+    report = _command(hook_command)
+    tool = report if hook_url is None else _post(hook_url)
     # In the background; its output wakes the model, whatever stands in the prompt box.
-    bell = {**_command(_beside(request.hook_command, "bell")), "asyncRewake": True}
+    bell = {**_command(_beside(hook_command, "bell")), "asyncRewake": True}
     hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in _TOOL_EVENTS}
     hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
     hooks["FileChanged"] = [{"hooks": [bell]}]
-    line = shlex.quote(_beside(request.hook_command, "statusline"))
+    line = shlex.quote(_beside(hook_command, "statusline"))
     settings = {"hooks": hooks, "statusLine": {"type": "command", "command": line}}
     return msgspec.json.format(msgspec.json.encode(settings))
 

@@ -26,7 +26,7 @@ _LEAD_IN = re.compile(
     re.DOTALL,
 )
 """What the client puts before the text of a hook."""
-_TIME = re.compile(rb'"timestamp":"([^"]+)"')
+_TIME = re.compile(rb'"timestamp":\s*"([^"]+)"')
 
 
 class _Block(msgspec.Struct):
@@ -73,7 +73,7 @@ def search(path: Path, attempt: Attempt) -> Record:
             return Record.HELD
         if _is_before(line, attempt.since - CLOCKS_AGREE_WITHIN):
             break
-        if attempt.tool_use is not None and b'"type":"assistant"' in line:
+        if attempt.tool_use is not None and b'"assistant"' in line:
             reply, calls = _reply(line)
             replies.add(reply)
             if attempt.tool_use in calls:

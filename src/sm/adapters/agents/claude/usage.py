@@ -80,7 +80,7 @@ def read(path: Path) -> Usage | None:
     """The last measurement in a transcript; None where nothing was measured yet."""
     compacted: _Entry | None = None
     for line in lines_backwards(path):
-        is_reply = b'"type":"assistant"' in line and b'"usage"' in line
+        is_reply = b'"assistant"' in line and b'"usage"' in line
         if not is_reply and b'"compact_boundary"' not in line:
             continue
         entry = _decoded(line)

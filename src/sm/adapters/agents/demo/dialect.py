@@ -5,14 +5,13 @@ No code path exists for it alone: its hooks, screen and transcript are read as C
 
 import sys
 import uuid
-from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.core.ids import ContextId
 from sm.core.launch import AgentLine, LaunchRequest
-from sm.core.message import TYPING
+from sm.core.message import TYPING, Way
 
 CONFIG_VARIABLE = "SM_DEMO_CONFIG"
 _MODULE = "sm.adapters.agents.demo"
@@ -20,7 +19,7 @@ _MODULE = "sm.adapters.agents.demo"
 
 class DemoDialect(ClaudeDialect):
     name = "demo"
-    ways = TYPING
+    ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         context = ContextId(str(uuid.uuid4()))
@@ -29,7 +28,7 @@ class DemoDialect(ClaudeDialect):
         return AgentLine(
             argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
             environment=_config(request),
-            files={settings: launch_settings(replace(request, hook_url=None))},
+            files={settings: launch_settings(request.hook_command)},
             context=context,
         )
 

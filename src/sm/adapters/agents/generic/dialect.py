@@ -8,7 +8,7 @@ from sm.adapters.agents.program import find_program
 from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
-from sm.core.message import TYPING
+from sm.core.message import TYPING, Way
 from sm.core.state import Attempt, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
@@ -16,7 +16,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 class GenericDialect:
     name = "generic"
     proves = False
-    ways = TYPING
+    ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         name, *arguments = _words(request.agent)
