@@ -168,12 +168,13 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
         return replace(session, dialog=None, turn=turn, ready=True), ()
     if screen.sign is Sign.PROMPT:
         session = replace(session, ready=True, dialog=None)
-        if session.turn is not None and not _recently_hooked(session, now):
+        if session.turn is not None and not recently_hooked(session, now):
             return finish_turn(session, now, how="the prompt is back on the screen")
     return session, ()
 
 
-def _recently_hooked(session: Session, now: float) -> bool:
+def recently_hooked(session: Session, now: float) -> bool:
+    """Whether the agent's own word is fresh: it knows better than its screen."""
     return any(s.source is Source.HOOK and now - s.at < SETTLED for s in session.sightings)
 
 
