@@ -14,6 +14,7 @@ from sm.core.ids import SessionId
 from sm.core.launch import AgentLine
 from sm.settings.home import Home
 
+BOB, CAT = SessionId("b0b00000"), SessionId("ca700000")
 ADA = SessionId("0a1b2c3d")
 
 
@@ -97,6 +98,19 @@ def test_a_folder_can_be_taken_back(folders: SessionFolders) -> None:
     folders.discard(ADA)
 
     assert not folders.folder(ADA).exists()
+
+
+def test_only_what_never_ran_is_tidied_away(folders: SessionFolders) -> None:
+    """A lost store must not take what agents showed with it."""
+    for session in (ADA, BOB, CAT):
+        folders.prepare(session, _line(folders), {}, "/shop")
+    Path(folders.raw_log(BOB)).write_bytes(b"hello")
+
+    folders.tidy([CAT])
+
+    assert not folders.folder(ADA).exists()
+    assert folders.folder(BOB).exists()
+    assert folders.folder(CAT).exists()
 
 
 def test_the_scripts_run_and_are_closed_to_others(folders: SessionFolders, home: Home) -> None:

@@ -132,13 +132,11 @@ def test_a_name_with_brackets_and_blanks_does_not_shift_the_fields(tmp_path: Pat
 
 
 @pytest.fixture(params=["told by the system", "by looking"])
-def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitWatch]:
+def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ExitWatch:
     """Both ways of noticing an end."""
     if request.param == "by looking":
         monkeypatch.setattr(system, "_open_pidfd", lambda _pid: None)
-    watch = ExitWatch(ProcessTable(), pause=0.01)
-    yield watch
-    watch.close()
+    return ExitWatch(ProcessTable(), pause=0.01)
 
 
 async def test_the_end_of_a_watched_process_is_told_once(
@@ -211,7 +209,7 @@ async def test_no_handles_are_left_open(sleeper: subprocess.Popen[bytes]) -> Non
     for _ in range(20):
         watch.watch(sleeper.pid, start_of(sleeper), lambda: None)
 
-    watch.close()
+    watch.unwatch(sleeper.pid, start_of(sleeper))
 
     assert open_handles() == before
 

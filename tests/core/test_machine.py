@@ -6,6 +6,7 @@ silent; the daemon dies between doing something and noting it down.
 """
 
 import os
+from collections.abc import Callable
 
 import pytest
 from hypothesis import settings
@@ -20,6 +21,8 @@ from sm.core.effects import (
     InterruptTurn,
     PasteText,
     PressEnter,
+    ReadUsage,
+    RingBell,
     SeekMessage,
 )
 from sm.core.events import (
@@ -39,6 +42,7 @@ from sm.core.session import advance, create
 from sm.core.state import Session
 from sm.core.terminal import Screen, Sign
 from sm.engine.launcher import Launcher
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 from sm.engine.watch import WATCHED
 from tests.engine.timelapse import NOON, TimelapseLoop
@@ -50,6 +54,13 @@ TAKEN = (MessageState.ACCEPTED, MessageState.DONE)
 MODES = st.lists(st.sampled_from(Mode), max_size=3)
 MOMENT = 0.05
 """Nothing in this world happens at the same instant as something else."""
+
+
+class MachineClock:
+    """The machine's own time."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
 
 
 class Exchange(RuleBasedStateMachine):
@@ -64,6 +75,7 @@ class Exchange(RuleBasedStateMachine):
         self.typist = Typist(
             self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed
         )
+        self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
         self.launcher = Launcher(self.world, processes, NoFolders())
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []
@@ -101,6 +113,10 @@ class Exchange(RuleBasedStateMachine):
                 return await self.typist.interrupt(ADA, effect)
             case CheckPane():
                 return await self.launcher.check(self.session)
+            case ReadUsage():
+                return await self.reader.usage(self.session)
+            case RingBell():
+                return await self.typist.ring(ADA, effect)
             case _:
                 raise AssertionError(f"nobody asked for {effect}")
 

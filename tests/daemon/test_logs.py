@@ -86,10 +86,18 @@ def test_the_file_is_rotated_and_three_old_ones_are_kept(tmp_path: Path) -> None
     assert _lines(home.log)[-1]["n"] == 499
 
 
+def test_logging_leaves_the_umask_to_others(tmp_path: Path) -> None:
+    """What else a process writes is not the log's business."""
+    home = _write(tmp_path, 'log.info("x", umask=os.umask(0))')
+
+    assert _lines(home.log)[0]["umask"] == 0
+
+
 def test_the_log_is_closed_to_others(tmp_path: Path) -> None:
     """Also after a rotation."""
     body = 'for n in range(50): log.info("x" * 100)'
     home = _write(tmp_path, body, '[daemon]\nlog_size = "1KB"\n')
 
+    assert len(list(home.logs.iterdir())) > 1
     assert stat.S_IMODE(home.logs.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in home.logs.iterdir()} == {0o600}

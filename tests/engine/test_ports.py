@@ -1,6 +1,8 @@
 """What the engine needs is what the adapters, and this test's world, offer."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from sm.adapters.store.sql import SqlStore
 from sm.adapters.system import ProcessTable as RealProcesses
 from sm.adapters.system import SystemClock
 from sm.adapters.tmux.server import TmuxTerminal
+from sm.engine import ports
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Store, Terminal
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import ProcessTable, ScriptedDialect, ScriptedDialects, World
@@ -43,3 +46,12 @@ def test_an_adapter_answers_every_call_of_its_port(port: type, adapter: type) ->
         wanted = inspect.signature(call).parameters
         assert list(inspect.signature(offered).parameters) == list(wanted), name
         assert inspect.iscoroutinefunction(offered) == inspect.iscoroutinefunction(call), name
+
+
+def test_the_engine_knows_no_adapter() -> None:
+    """It declares what it needs; only the daemon puts the two together."""
+    foreign = re.compile(r"^\s*(from|import) sm\.(adapters|web|daemon|cli|api)\b", re.MULTILINE)
+    modules = Path(inspect.getfile(ports)).parent.rglob("*.py")
+    found = [path.name for path in modules if foreign.search(path.read_text())]
+
+    assert found == []

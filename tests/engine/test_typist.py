@@ -365,7 +365,7 @@ def in_the_box_while_busy(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("cause", "place", "evidence"),
     [
-        (taken, Place.TRANSCRIPT, "it is in the agent's own transcript"),
+        (taken, Place.TRANSCRIPT, "it is in the agent's own transcript, given by paste"),
         (in_the_box, Place.BOX, "it stands in the prompt box"),
         (in_the_box_while_busy, Place.BOX, "it stands in the prompt box"),
         (lambda _: None, Place.NOWHERE, "the prompt box is empty"),

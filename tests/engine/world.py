@@ -258,9 +258,6 @@ class World:
     async def panes(self) -> list[PaneStatus]:
         raise NotImplementedError
 
-    async def history(self, pane: PaneId) -> list[str] | None:
-        raise NotImplementedError
-
     async def look(self, pane: PaneId) -> View | None:
         self._answers()
         agent = self._in(pane)

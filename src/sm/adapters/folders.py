@@ -81,11 +81,22 @@ class SessionFolders:
             self._launch_file(session).unlink(missing_ok=True)
 
     def tidy(self, known: Iterable[SessionId]) -> None:
-        """Take back folders of sessions that were never stored: their daemon died in between."""
+        """Take back folders of sessions that were never stored: their daemon died in between.
+
+        Such a session's agent was never started. A folder that holds what an agent showed stays,
+        even when the store that knew of it was lost.
+        """
         kept = set(known)
         for folder in self._home.sessions.glob("*"):
-            if SessionId(folder.name) not in kept:
-                self.discard(SessionId(folder.name))
+            session = SessionId(folder.name)
+            if session not in kept and not self._has_run(session):
+                self.discard(session)
+
+    def _has_run(self, session: SessionId) -> bool:
+        try:
+            return Path(self.raw_log(session)).stat().st_size > 0
+        except OSError:
+            return False
 
     def discard(self, session: SessionId) -> None:
         """Delete the folder of a session that was never stored, or is kept no longer."""

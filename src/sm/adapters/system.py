@@ -106,10 +106,6 @@ class ExitWatch:
         if cancel is not None:
             cancel()
 
-    def close(self) -> None:
-        for pid, started in list(self._watches):
-            self.unwatch(pid, started)
-
     def _begin(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
         handle = _open_pidfd(pid)
         # Asked after opening: from here on the handle cannot mean another process.

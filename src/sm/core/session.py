@@ -187,6 +187,8 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session
     if event.effect == LaunchAgent.__name__ and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
         return replace(session, exit=unknown, last_words=event.error)
+    if event.effect == ReadUsage.__name__:
+        return session
     if event.effect == KillAgent.__name__:
         return session.with_timer("kill", now + ASK_AGAIN_AFTER)
     return delivery.typing_failed(session, now)

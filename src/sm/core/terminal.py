@@ -54,7 +54,7 @@ class View:
     """The mark of the last Enter pressed for a paste."""
     interrupted: str = ""
     """The mark of the last Escape pressed for an urgent message."""
-    session: SessionId = SessionId("")
+    session: SessionId | None = None
     """Whose pane it is, by the tag kept by tmux itself: ids begin again on a new server."""
 
 

@@ -26,13 +26,16 @@ from sm.core.events import (
 )
 from sm.core.ids import MessageId, PromptId
 from sm.core.state import Session, Sighting, Source, Turn
-from sm.core.terminal import Sign
+from sm.core.terminal import AgentStatus, Sign
 
 Result = tuple[Session, tuple[Effect, ...]]
 
 REMEMBERED_PROMPTS = 16
 SETTLED = 1.0
 """A prompt box seen this long after the last hook is no flash between two tool calls."""
+
+STATUS_FOLLOWS_WITHIN = 2.0
+"""An agent's state file is written 0.1 to 0.3 s after the change."""
 
 
 def hooked(session: Session, event: HookEvent, now: float) -> Result:
@@ -206,7 +209,7 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
         return replace(session, dialog=None, turn=turn, ready=True), ()
     if screen.sign is Sign.PROMPT:
         session = replace(session, ready=True, dialog=None)
-        if session.turn is not None and not _recently_hooked(session, now):
+        if session.turn is not None and not recently_hooked(session, now):
             return finish_turn(session, now, how="the prompt is back on the screen")
     return session, ()
 
@@ -215,7 +218,7 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
     """The session after a look at its agent's own state file; a newer hook knows better."""
     status = event.status
     session = replace(session, lost=False)
-    if any(s.source is Source.HOOK and s.at > status.at for s in session.sightings):
+    if any(s.source is Source.HOOK and _outdates(s, status, now) for s in session.sightings):
         return session, ()
     match status.sign:
         case Sign.DIALOG:
@@ -232,7 +235,13 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
     return session, ()
 
 
-def _recently_hooked(session: Session, now: float) -> bool:
+def _outdates(hook: Sighting, status: AgentStatus, now: float) -> bool:
+    """Whether the file may not have followed yet. One that stays as it is means what it says."""
+    return hook.at > status.at and now - hook.at < STATUS_FOLLOWS_WITHIN
+
+
+def recently_hooked(session: Session, now: float) -> bool:
+    """Whether the agent's own word is fresh: it knows better than its screen."""
     return any(s.source is Source.HOOK and now - s.at < SETTLED for s in session.sightings)
 
 

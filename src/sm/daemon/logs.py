@@ -3,6 +3,7 @@
 import logging
 import logging.handlers
 import os
+from io import TextIOWrapper
 
 import structlog
 
@@ -12,10 +13,17 @@ from sm.settings.home import Home
 KEPT = 3
 
 
+class PrivateFileHandler(logging.handlers.RotatingFileHandler):
+    """Closed to others from its first moment, also after a rotation, whatever the umask."""
+
+    def _open(self) -> TextIOWrapper:
+        file = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return TextIOWrapper(os.fdopen(file, "ab"), encoding="utf-8")
+
+
 def configure(home: Home, settings: Settings) -> None:
     home.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.umask(0o077)
-    handler = logging.handlers.RotatingFileHandler(
+    handler = PrivateFileHandler(
         home.log, maxBytes=size(settings.daemon.log_size), backupCount=KEPT
     )
     shared: list[structlog.typing.Processor] = [

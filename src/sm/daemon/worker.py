@@ -52,6 +52,8 @@ FILES_LOOK_EVERY = 2.0
 
 def main() -> int:
     home = Home.from_environment()
+    # For files that libraries make; ours are closed to others by themselves.
+    os.umask(0o077)
     try:
         settings = load(home.config)
         configure(home, settings)

@@ -131,34 +131,45 @@ class Loop:
         hook: HookId | None = None,
     ) -> asyncio.Future[Session]:
         """Advance a session now; the future is done when the result is on the disk."""
-        now = self.clock.now()
         before = self._sessions.get(session_id)
+        entry = self._advanced(before, session_id, event, finished=finished, hook=hook)
+        if hook is not None:
+            self._remember(hook)
+        self._sessions[session_id] = entry.session
+        self._note_timers(before, entry.session)
+        waiter: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
+        self._posted.append(_Posted(entry, waiter))
+        self._posts += 1
+        self._work.set()
+        return waiter
+
+    def _advanced(
+        self,
+        before: Session | None,
+        session_id: SessionId,
+        event: Event,
+        *,
+        finished: int | None,
+        hook: HookId | None,
+    ) -> Entry:
+        """The event with everything it leads to."""
+        now = self.clock.now()
         if isinstance(event, SessionRequested):
             after, effects = create(event, now)
         elif before is None:
             raise UnknownSessionError(session_id)
         else:
             after, effects = advance(before, event, now)
-        asked = tuple(self._numbered(session_id, effect) for effect in effects)
-        entry = Entry(
+        return Entry(
             session=after,
             event=event,
             at=now,
             hook=hook,
             messages=_changed(before, after),
-            asked=asked,
+            asked=tuple(self._numbered(session_id, effect) for effect in effects),
             finished=finished,
             changed=before is None or after.differs(before),
         )
-        if hook is not None:
-            self._remember(hook)
-        self._sessions[session_id] = after
-        self._note_timers(before, after)
-        waiter: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        self._posted.append(_Posted(entry, waiter))
-        self._posts += 1
-        self._work.set()
-        return waiter
 
     async def forget(self, sessions: Sequence[SessionId]) -> None:
         """Let go of sessions for good; from memory first, so that nothing more is posted."""

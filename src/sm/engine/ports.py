@@ -76,9 +76,6 @@ class Terminal(Protocol):
 
     async def look(self, pane: PaneId) -> View | None: ...
 
-    async def history(self, pane: PaneId) -> list[str] | None:
-        """The whole scrollback and the screen, as plain lines."""
-
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once: a pane that already carries this mark is left as it is."""
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sm.core.events import EffectFailed, Event, UsageSeen
-from sm.core.state import Session
+from sm.core.state import Session, Usage
+from sm.core.usage import TRANSCRIPT
 from sm.engine.ports import Clock, Dialects
 
 
@@ -21,6 +22,5 @@ class Reader:
             return EffectFailed(effect="ReadUsage", error="the agent has not named its transcript")
         dialect = self._dialects.named(session.agent)
         found = await asyncio.to_thread(dialect.read_usage, Path(context.transcript))
-        if found is None:
-            return EffectFailed(effect="ReadUsage", error="the transcript shows no usage")
-        return UsageSeen(context=context.id, usage=replace(found, at=self._clock.now()))
+        usage = found or Usage(tokens=None, window=None, model="", source=TRANSCRIPT, at=0.0)
+        return UsageSeen(context=context.id, usage=replace(usage, at=self._clock.now()))

@@ -12,8 +12,9 @@ from typing import Protocol
 from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, StatusSeen, TerminalLost
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
-from sm.core.state import Session, Source, State, Step
+from sm.core.state import Session, State, Step
 from sm.core.terminal import AgentStatus, Screen, Sign
+from sm.core.turn import recently_hooked
 from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
 from sm.engine.looking import look_at
@@ -22,7 +23,6 @@ from sm.engine.ports import Dialects, Terminal
 
 EVERY = 0.75
 HURRIED = 0.1
-FRESH = 1.0
 SETTLED = 0.4
 """A status this young may be a flash; the hook that goes with it may still be on its way."""
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
@@ -140,7 +140,7 @@ class Watch:
 
     def _is_in_doubt(self, session: Session) -> bool:
         """Whether its screen could tell more than its own word does."""
-        is_silent = not _reported_lately(session, self._loop.clock.now())
+        is_silent = not recently_hooked(session, self._loop.clock.now())
         return _needs_eyes(session) and (_is_interrupting(session) or is_silent)
 
     async def _look_safely(self, session_id: SessionId) -> None:
@@ -187,11 +187,6 @@ class Watch:
 def _needs_eyes(session: Session) -> bool:
     """Also a session of any kind that tmux once did not answer for."""
     return session.alive and (session.lost or (session.proves and session.state in WATCHED))
-
-
-def _reported_lately(session: Session, now: float) -> bool:
-    """Whether the agent's own word is fresh: it knows better than its screen."""
-    return any(s.source is Source.HOOK and now - s.at < FRESH for s in session.sightings)
 
 
 def _is_interrupting(session: Session) -> bool:

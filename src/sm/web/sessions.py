@@ -135,7 +135,7 @@ async def screen(call: Call) -> ScreenView:
     if session.pane is None:
         raise RefusedError(f"{session.name} has no terminal. See: sm log {session.name}")
     try:
-        view = await call.engine.terminal.look(session.pane.id)
+        view = await call.engine.look(session)
     except TerminalUnreachableError as error:
         raise RefusedError(f"tmux cannot be reached: {error}. See: sm doctor") from None
     if view is None:

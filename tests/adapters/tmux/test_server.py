@@ -102,7 +102,6 @@ async def test_a_pane_that_is_gone_is_none(rig: Rig, terminal: TmuxTerminal) -> 
     rig.tmux("kill-pane", "-t", pane.id)
 
     assert await terminal.look(pane.id) is None
-    assert await terminal.history(pane.id) is None
     assert await terminal.find(ADA) is None
 
 

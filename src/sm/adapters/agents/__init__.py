@@ -39,9 +39,6 @@ class Dialects:
             self._known[name] = _load(name)
         return self._known[name]
 
-    def names(self) -> tuple[str, ...]:
-        return _NAMES
-
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment without what belongs to the caller's own agent and session."""
         return {

@@ -187,7 +187,7 @@ class TmuxTerminal:
         return await ask()
 
     async def _look(self, pane: PaneId) -> View | None:
-        answers = await self._capture(pane, VIEWED)
+        answers = await self._capture(pane)
         if answers is None:
             return None
         try:
@@ -195,18 +195,11 @@ class TmuxTerminal:
         except (ValueError, IndexError) as error:
             raise TerminalUnreachableError(f"tmux gave an answer we cannot read: {error}") from None
 
-    async def history(self, pane: PaneId) -> list[str] | None:
-        # -J joins what the terminal wrapped, but keeps the blanks at the end of each line.
-        answers = await self._capture(pane, ours(self._home), "-J", "-S", "-")
-        if answers is None or answers[0] != ["1"]:
-            return None
-        return [line.rstrip() for line in answers[1]]
-
-    async def _capture(self, pane: PaneId, question: str, *how: str) -> list[list[str]] | None:
+    async def _capture(self, pane: PaneId) -> list[list[str]] | None:
         try:
             return await self.control.run_list(
-                ("display-message", "-p", "-t", pane, question),
-                ("capture-pane", "-p", *how, "-t", pane),
+                ("display-message", "-p", "-t", pane, VIEWED),
+                ("capture-pane", "-p", "-t", pane),
             )
         except TmuxError as error:
             if error.is_gone:
