@@ -2,7 +2,7 @@
 
 import msgspec
 
-from sm.core.events import HookEvent, ToolEnded
+from sm.core.events import HookEvent
 
 _encode = msgspec.json.Encoder().encode
 
@@ -16,8 +16,10 @@ def greeting(inbox: str | None) -> bytes:
 
 
 def answer(event: HookEvent, text: str) -> bytes:
-    """The answer that gives the model a text: with a tool's result, or to go on with."""
-    if isinstance(event, ToolEnded):
-        output = {"hookEventName": event.hook.name, "additionalContext": text}
-        return _encode({"hookSpecificOutput": output})
-    return _encode({"decision": "block", "reason": text})
+    """The answer that gives the model a text: with a tool's result, or to go on with.
+
+    Not ``decision: block``: the client calls that an error on its screen, and tells the model of
+    it a second time with the next prompt.
+    """
+    output = {"hookEventName": event.hook.name, "additionalContext": text}
+    return _encode({"hookSpecificOutput": output})

@@ -22,8 +22,8 @@ class ClaudeDialect:
     ways: tuple[Way, ...] = (
         # More would reach the model as a file and a short preview of it.
         Way(route=Route.TOOL_RESULT, limit=9_500),
-        # Both were seen to carry this much whole.
-        Way(route=Route.STOP_REPLY, limit=30_000),
+        Way(route=Route.STOP_REPLY, limit=9_500),
+        # Seen to carry this much whole.
         Way(route=Route.DOORBELL, limit=50_000),
         Way(route=Route.PASTE),
         Way(route=Route.INTERRUPT),
