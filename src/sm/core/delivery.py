@@ -316,7 +316,13 @@ def _paste(session: Session, attempt: Attempt, now: float) -> Result:
         replace(message, attempts=attempt.number, route=attempt.route)
     )
     session = session.with_timer("confirm", None)
-    return session, (PasteText(mark=attempt.mark, message=message.id),)
+    return session, (_paste_text(session, attempt, message),)
+
+
+def _paste_text(session: Session, attempt: Attempt, message: Message) -> PasteText:
+    # A draft that stood there at the last try, too, is not being typed just now.
+    stash = message.held == Obstacle.DRAFT.words and session.refusals > 0
+    return PasteText(mark=attempt.mark, message=message.id, stash=stash)
 
 
 def pasted(session: Session, event: TextPasted, now: float) -> Result:
@@ -384,12 +390,13 @@ def interrupted(session: Session, event: TurnInterrupted, now: float) -> Result:
 def confirm_due(session: Session, now: float) -> Result:
     """The agent has not reported in time: look where the message is."""
     attempt = session.attempt
-    if attempt is None:
+    message = session.message(attempt.message) if attempt is not None else None
+    if attempt is None or message is None:
         return session, ()
     if attempt.step is Step.INTERRUPTING:
         return _pause(_let_go(session), now), ()
     if attempt.step is Step.PASTING:
-        return session, (PasteText(mark=attempt.mark, message=attempt.message),)
+        return session, (_paste_text(session, attempt, message),)
     if attempt.step is Step.RINGING:
         return session, (RingBell(mark=attempt.mark, message=attempt.message),)
     if not session.proves and session.alive:

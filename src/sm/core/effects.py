@@ -44,6 +44,8 @@ class PasteText:
     repeatable: ClassVar[bool] = False
     mark: str
     message: MessageId
+    stash: bool = False
+    """Put somebody's draft aside first; the agent brings it back by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

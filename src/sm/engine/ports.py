@@ -101,6 +101,8 @@ class Dialect(Protocol):
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
 
+    stash_key: str | None
+    """Puts what stands in its prompt box aside until the next prompt was submitted."""
     ways: tuple[Way, ...]
     """The routes it offers, and how much fits through each."""
 

@@ -41,7 +41,8 @@ SHOWN_WITHIN = 3.0
 """How long a pasted text may take to appear in the agent's box."""
 UNPROVED_GAP = 0.3
 """Between paste and Enter, for an agent whose box we cannot read."""
-ENTERED, INTERRUPTED = "@sm_entered", "@sm_interrupted"
+STASHED_WITHIN = 1.0
+ENTERED, INTERRUPTED, STASHED = "@sm_entered", "@sm_interrupted", "@sm_stashed"
 
 
 class Typist:
@@ -71,6 +72,8 @@ class Typist:
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
             obstacle = self._obstacle(session, session.pane, view)
+            if obstacle is Obstacle.DRAFT and effect.stash:
+                obstacle = await self._stash(session, session.pane, effect.mark)
             if obstacle is not None:
                 return TypingRefused(mark=effect.mark, obstacle=obstacle)
             if not _is_current(self._session(session_id), effect.mark):
@@ -81,6 +84,20 @@ class Typist:
         except TerminalUnreachableError:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TextPasted(mark=effect.mark)
+
+    async def _stash(self, session: Session, pane: Pane, mark: str) -> Obstacle | None:
+        """Put a person's draft aside, where the agent can; what still stands in the way."""
+        key = self._dialects.named(session.agent).stash_key
+        if key is None:
+            return Obstacle.DRAFT
+        await self._terminal.press(pane.id, key, option=STASHED, mark=mark)
+        deadline = asyncio.get_running_loop().time() + STASHED_WITHIN
+        while True:
+            obstacle = self._obstacle(session, pane, await self._uncovered(session, pane))
+            is_late = asyncio.get_running_loop().time() > deadline
+            if obstacle is not Obstacle.DRAFT or is_late:
+                return obstacle
+            await asyncio.sleep(LOOK_EVERY)
 
     async def enter(self, session_id: SessionId, effect: PressEnter) -> Event:
         try:

@@ -19,6 +19,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, View
 class ClaudeDialect:
     name = "claude"
     proves = True
+    stash_key: str | None = "C-s"
     ways: tuple[Way, ...] = (
         # More would reach the model as a file and a short preview of it.
         Way(route=Route.TOOL_RESULT, limit=9_500),

@@ -16,6 +16,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 class GenericDialect:
     name = "generic"
     proves = False
+    stash_key: str | None = None
     ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
