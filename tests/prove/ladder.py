@@ -43,6 +43,8 @@ class Desk:
     name: str = "ada"
     sent: list[dict[str, str]] = field(default_factory=list)
     drafts_lost: int = 0
+    source: str = ""
+    """Where its usage is to come from, for tests of that."""
 
     @property
     def environment(self) -> dict[str, str]:

@@ -18,6 +18,18 @@ class ContextView(TypedDict):
     percent: float | None
 
 
+class ContextUsage(ContextView):
+    """How full a session's context is, as `sm context --json` prints it."""
+
+    session: str
+    name: str
+    model: str | None
+    source: str | None
+    """statusline or transcript."""
+    at: float | None
+    compactions: int
+
+
 class TmuxView(TypedDict):
     """Where to find the session in tmux."""
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "messages": "messages with their receipts",
     "cancel": "withdraw a queued message",
     "remind": "send a session a message later",
+    "context": "how full a session's context is",
     "daemon": "start, stop and look at the background process",
     "doctor": "check everything sm needs, with the remedy",
     "config": "show, find and check the configuration",

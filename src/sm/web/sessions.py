@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.api.types import (
+    ContextUsage,
     Explanation,
     LogView,
     NewSessionBody,
@@ -19,7 +20,7 @@ from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
 from sm.engine.engine import NewSession, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
-from sm.web.views import event_view, explanation, session_detail, session_view
+from sm.web.views import context_usage, event_view, explanation, session_detail, session_view
 
 LONGEST_WAIT = 7 * 86_400.0
 _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
@@ -122,6 +123,16 @@ async def explain(call: Call) -> Explanation:
     return explanation(session, recent, call.engine.clock.now())
 
 
+async def context(call: Call) -> ContextUsage:
+    return context_usage(call.engine.find(call.path("session")))
+
+
+async def contexts(call: Call) -> list[ContextUsage]:
+    """Of every session that has not ended."""
+    living = (s for s in call.engine.loop.sessions if s.state is not State.ENDED)
+    return [context_usage(s) for s in sorted(living, key=lambda s: s.created_at)]
+
+
 async def timeline(call: Call) -> list[StoredEvent]:
     session = call.engine.find(call.path("session"))
     limit = min(max(call.query["limit"], 1), 1000)
@@ -190,6 +201,14 @@ ENDPOINTS = (
     Endpoint(
         method="GET", path="/sessions/{session}/explain", handler=explain, gives=Explanation,
         about="Why we believe its state: evidence, source, age", refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/contexts", about="How full each session's context is",
+        handler=contexts, gives=list[ContextUsage],
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/context", about="How full its context is",
+        handler=context, gives=ContextUsage, refusals=(404, 409),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",

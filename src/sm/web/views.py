@@ -5,6 +5,8 @@ import socket
 import msgspec
 
 from sm.api.types import (
+    ContextUsage,
+    ContextView,
     Explanation,
     MessageView,
     ReminderView,
@@ -16,7 +18,7 @@ from sm.api.types import (
 from sm.core.delivery import why_waiting
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
-from sm.core.state import Reminder, Session, Sighting, Timer
+from sm.core.state import Context, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
@@ -24,7 +26,7 @@ _HOST = socket.gethostname().split(".")[0]
 
 
 def session_view(session: Session) -> SessionView:
-    pane, context, usage = session.pane, session.context, session.context.usage
+    pane, context = session.pane, session.context
     return {
         "id": session.id,
         "name": session.name,
@@ -37,19 +39,37 @@ def session_view(session: Session) -> SessionView:
         "host": _HOST,
         "auto_handoff": False,
         "created_at": session.created_at,
-        "context": {
-            "number": context.number,
-            "id": context.id,
-            "transcript": context.transcript,
-            "tokens": usage.tokens if usage else None,
-            "window": usage.window if usage else None,
-            "percent": usage.percent if usage else None,
-        },
+        "context": context_view(context),
         "tmux": None
         if pane is None
         else {"socket": pane.socket, "session": pane.session, "pane": pane.id},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": None,
+    }
+
+
+def context_view(context: Context) -> ContextView:
+    usage = context.usage
+    return {
+        "number": context.number,
+        "id": context.id,
+        "transcript": context.transcript,
+        "tokens": usage.tokens if usage else None,
+        "window": usage.window if usage else None,
+        "percent": usage.percent if usage else None,
+    }
+
+
+def context_usage(session: Session) -> ContextUsage:
+    usage = session.context.usage
+    return {
+        **context_view(session.context),
+        "session": session.id,
+        "name": session.name,
+        "model": usage.model or None if usage else None,
+        "source": usage.source if usage else None,
+        "at": usage.at if usage else None,
+        "compactions": session.context.compactions,
     }
 
 
@@ -137,6 +157,7 @@ def _wait(timer: Timer, now: float) -> str:
         "kill": "asks tmux again to end the agent",
         "expire": f"message {what} expires",
         "reminder": f"reminder {what} is due",
+        "usage": "reads from the transcript how full the context is",
     }
     return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
 
