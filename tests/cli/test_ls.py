@@ -10,15 +10,15 @@ def test_the_list_shows_what_runs_in_which_state(sm: Sm) -> None:
     lines = shape(sm, sm.run("ls")).splitlines()
 
     assert lines[:3] == [
-        "ID NAME AGENT STATE FOR QUEUED PARENT DIRECTORY",
-        "ID ada demo idle AGE - - HERE/work",
-        "ID bob demo waiting AGE 1 ada HERE/work",
+        "ID NAME AGENT STATE FOR FULL QUEUED PARENT DIRECTORY",
+        "ID ada demo idle AGE - - - HERE/work",
+        "ID bob demo waiting AGE - 1 ada HERE/work",
     ]
 
 
 def test_all_shows_ended_sessions_too(sm: Sm) -> None:
     """Nothing is forgotten."""
-    assert "ID gone cat ended AGE - - HERE/work" in shape(sm, sm.run("ls", "--all"))
+    assert "ID gone cat ended AGE - - - HERE/work" in shape(sm, sm.run("ls", "--all"))
     assert " gone " not in sm.run("ls")
 
 

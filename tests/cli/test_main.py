@@ -30,6 +30,7 @@ FLAGS = {
     "remind": "--in --every --cancel --json",
     "doctor": "--fix --json",
     "demo": "--json",
+    "context": "--json",
     "daemon": "--json",
     "config": "--json",
     "completion": "",

@@ -51,7 +51,7 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         "process": str(s["pid"] or "-"),
         "tmux": f"{tmux['session']} {tmux['pane']} on {tmux['socket']}" if tmux else "-",
         "context": f"{s['context']['number']} ({s['context']['id'] or 'not known'})",
-        "context full": full(s["context"]),
+        "usage": full(s["context"]),
         "transcript": s["context"]["transcript"] or "-",
         "queued": str(s["queued"]),
         "last words": brief(s["last_words"]) or "-",

@@ -296,14 +296,24 @@ def _interrupt(session: Session, message: Message, now: float) -> Result:
     return session, (InterruptTurn(mark=attempt.mark, prompt=turn.prompt),)
 
 
+def record_begun(session: Session, transcript: str | None) -> Session:
+    """A new record of the agent's: the message in hand may come to stand there, too."""
+    attempt = session.attempt
+    if attempt is None or transcript is None or transcript in attempt.transcripts:
+        return session
+    transcripts = (*attempt.transcripts, transcript)
+    return replace(session, attempt=replace(attempt, transcripts=transcripts))
+
+
 def _attempt(session: Session, message: Message, route: Route, step: Step, now: float) -> Attempt:
+    transcript = session.context.transcript
     return Attempt(
         message=message.id,
         number=message.attempts + 1,
         route=route,
         step=step,
         since=now,
-        transcript=session.context.transcript,
+        transcripts=() if transcript is None else (transcript,),
     )
 
 

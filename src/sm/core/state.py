@@ -122,8 +122,8 @@ class Attempt:
     """The turn it rides on."""
     tool_use: str | None = None
     """The tool call whose result it rides on."""
-    transcript: str | None = None
-    """The agent's record when it was given: a context may end before it shows there."""
+    transcripts: tuple[str, ...] = ()
+    """The agent's records since it was begun: a context may end before it shows there."""
 
     @property
     def mark(self) -> str:

@@ -109,6 +109,7 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
         usage=None if is_new else old.usage,
     )
     bell = event.bell or session.bell
+    session = delivery.record_begun(session, context.transcript)
     return replace(session, context=context, ready=True, dialog=None, bell=bell), effects
 
 

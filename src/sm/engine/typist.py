@@ -183,15 +183,14 @@ class Typist:
         return await self._seek_typed(session, effect)
 
     async def _search(self, session: Session, attempt: Attempt) -> Record:
-        """In the record of today, and in the one kept when the message was given."""
+        """In every record the agent has kept since the message was given."""
         dialect = self._dialects.named(session.agent)
         verdict = Record.OPEN
-        for path in dict.fromkeys((attempt.transcript, session.context.transcript)):
-            if path is None:
-                continue
-            verdict = await asyncio.to_thread(dialect.search, Path(path), attempt)
-            if verdict is Record.HELD:
-                break
+        for path in attempt.transcripts:
+            found = await asyncio.to_thread(dialect.search, Path(path), attempt)
+            if found is Record.HELD:
+                return found
+            verdict = found if found is Record.PASSED else verdict
         return verdict
 
     def _seek_reply(
