@@ -5,13 +5,14 @@ Two clients side by side, one started by sm and one bare, take turns at the same
 
 from collections.abc import Callable, Iterator
 
-from bench.figures import Figure, at_most, median
-from bench.sizes import Sizes
 from tests.kit.anthropic_api import AnthropicApi, Reply, Request, ToolUse, anthropic_api
 from tests.kit.claude import ClaudeHome, claude_home, find_claude, start_claude, submit
 from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import private_tmux, wait_until
 from tests.prove.ladder import Desk
+
+from bench.figures import Figure, at_most, median
+from bench.sizes import Sizes
 
 CALL = Reply(tools=(ToolUse(name="Bash", input={"command": "true"}),))
 GOAL_MS = 5.0

@@ -174,11 +174,14 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
 def turn_ended(
     session: Session, hook: Hook, now: float, *, last_words: str = "", failure: str = ""
 ) -> Result:
-    turn = session.turn
+    turn, ended = session.turn, session.ended_prompts
     session = _remember_end(session, hook.prompt)
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
-    if turn is not None and not is_same and hook.at < turn.started_at:
+    if turn is not None and hook.at < turn.started_at and not is_same:
         return session, ()
+    if turn is not None and is_same and hook.at <= turn.started_at:
+        # The very report whose answer keeps the turn going, once more.
+        return replace(session, ended_prompts=ended), ()
     session = replace(
         session,
         turn_ended_at=max(session.turn_ended_at, hook.at),

@@ -186,7 +186,8 @@ class Typist:
         """In every record the agent has kept since the message was given."""
         dialect = self._dialects.named(session.agent)
         verdict = Record.OPEN
-        for path in attempt.transcripts:
+        paths = (*attempt.transcripts, session.context.transcript)
+        for path in dict.fromkeys(path for path in paths if path is not None):
             found = await asyncio.to_thread(dialect.search, Path(path), attempt)
             if found is Record.HELD:
                 return found

@@ -1,64 +1,81 @@
-"""The agent's status line: tell the daemon what it says, then show the user's own.
+"""The agent's status line: tell the daemon what it says, then become the user's own.
 
     statusline.py SOCKET < payload
 
 The client runs one status line only, so ours stands in for the user's: whatever command their
-settings name is run with the same input, and its output is shown. Nothing of ours is.
+settings name is run with the same input, and its output is shown. Nothing of ours is. It runs
+after every reply of the model, so it starts as fast as the hook stub (see there).
 """
 
-import contextlib
-import json
-import os
-import socket
-import subprocess
+import _socket
+import posix
 import sys
-from pathlib import Path
 
 SECONDS = 0.5
+PIPE_HOLDS = 60_000
+LOCAL, SHARED = "/.claude/settings.local.json", "/.claude/settings.json"
 
 
-def main() -> int:
-    payload = sys.stdin.buffer.read()
-    # Nobody there: the next one comes soon, and the transcript tells the same.
-    with contextlib.suppress(OSError):
+def main() -> None:
+    payload = read_all(0)
+    try:
         report(sys.argv[1], payload)
+    except OSError:
+        pass  # Nobody there: the next one comes soon, and the transcript tells the same.
     command = own_command(payload)
-    if command is None:
-        return 0
-    return subprocess.run(["/bin/sh", "-c", command], input=payload, check=False).returncode
+    if command is not None and len(payload) < PIPE_HOLDS:
+        there, here = posix.pipe()
+        posix.write(here, payload)
+        posix.close(here)
+        posix.dup2(there, 0)
+        posix.execv("/bin/sh", ["sh", "-c", command])
+
+
+def read_all(file: int) -> bytes:
+    content = b""
+    while chunk := posix.read(file, 1 << 16):
+        content += chunk
+    return content
 
 
 def report(path: str, payload: bytes) -> None:
-    session = os.environ.get("CLAUDE_SESSION_MANAGER_ID", "")
+    session = posix.environ.get(b"CLAUDE_SESSION_MANAGER_ID", b"")
     if not session.isalnum():
         return
-    head = (
-        f"POST /hooks/{session} HTTP/1.1\r\n"
-        "Host: localhost\r\n"
-        "Content-Type: application/json\r\n"
-        f"Content-Length: {len(payload)}\r\n"
-        "Connection: close\r\n\r\n"
-    )
-    with socket.socket(socket.AF_UNIX) as daemon:
-        daemon.settimeout(SECONDS)
-        daemon.connect(path)
-        daemon.sendall(head.encode() + payload)
-        daemon.recv(1)
+    head = [
+        b"POST /hooks/%s HTTP/1.1" % session,
+        b"Host: localhost",
+        b"Content-Type: application/json",
+        b"Content-Length: %d" % len(payload),
+        b"Connection: close",
+    ]
+    daemon = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    daemon.settimeout(SECONDS)
+    daemon.connect(path)
+    daemon.sendall(b"\r\n".join([*head, b"", payload]))
+    daemon.recv(1)
 
 
 def own_command(payload: bytes) -> str | None:
     """The user's status line: the project's own settings come before those of the home."""
-    project = Path(project_in(payload))
-    home = os.environ.get("CLAUDE_CONFIG_DIR") or Path("~/.claude").expanduser()
-    places = (
-        project / ".claude/settings.local.json",
-        project / ".claude/settings.json",
-        Path(home, "settings.json"),
-    )
-    return next((command for path in places if (command := command_in(path))), None)
+    home = posix.environ.get(b"HOME", b"").decode()
+    config = posix.environ.get(b"CLAUDE_CONFIG_DIR", b"").decode() or f"{home}/.claude"
+    project = project_in(payload)
+    for path in (f"{project}{LOCAL}", f"{project}{SHARED}", f"{config}/settings.json"):
+        command = command_in(path)
+        if command:
+            return command
+    return None
 
 
 def project_in(payload: bytes) -> str:
+    """Where the client was started."""
+    _, key, rest = payload.partition(b'"project_dir":"')
+    plain, quote, _ = rest.partition(b'"')
+    if key and quote and b"\\" not in plain:
+        return plain.decode()
+    import json  # Costs as much as all the rest: only for what is written in another way.
+
     try:
         told = json.loads(payload)
         return str(told.get("workspace", {}).get("project_dir") or told.get("cwd") or ".")
@@ -66,10 +83,20 @@ def project_in(payload: bytes) -> str:
         return "."
 
 
-def command_in(path: Path) -> str | None:
+def command_in(path: str) -> str | None:
     try:
-        line = json.loads(path.read_text("utf-8")).get("statusLine")
-    except (OSError, ValueError, AttributeError):
+        file = posix.open(path, posix.O_RDONLY)
+    except OSError:
+        return None
+    content = read_all(file)
+    posix.close(file)
+    if b'"statusLine"' not in content:
+        return None
+    import json
+
+    try:
+        line = json.loads(content).get("statusLine")
+    except (ValueError, AttributeError):
         return None
     command = line.get("command") if isinstance(line, dict) else None
     return command if isinstance(command, str) else None
@@ -77,8 +104,7 @@ def command_in(path: Path) -> str | None:
 
 if __name__ == "__main__":
     try:
-        code = main()
-    except Exception:  # noqa: BLE001 - an error would be shown to the agent's user
-        code = 0
-    sys.stdout.flush()
-    os._exit(code)
+        main()
+    finally:
+        # Before any traceback: an error would be shown to the agent's user.
+        posix._exit(0)
