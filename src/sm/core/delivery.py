@@ -374,7 +374,7 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
     if attempt.step is Step.PASTING and event.obstacle is Obstacle.UNREACHABLE:
         # tmux may still carry the paste out: ask again under the same mark, never a new one.
         return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
-    if attempt.step is Step.PASTING and event.obstacle in _RING_INSTEAD and session.alive:
+    if attempt.step is Step.PASTING and _had_better_ring(session, event.obstacle):
         held = session.message(message.id) or message
         if _can_ring(session, held):
             return _ring(_let_go(session), held, now)
@@ -388,6 +388,12 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
 
 _RING_INSTEAD = frozenset({Obstacle.DRAFT, Obstacle.COPY_MODE})
 """Where typing would disturb a person and a note in the inbox does not."""
+
+
+def _had_better_ring(session: Session, obstacle: Obstacle) -> bool:
+    # A box that does not come for long is one we do not know: another version's, perhaps.
+    is_unknown = obstacle is Obstacle.NO_BOX and session.refusals >= len(DRAWING) - len(PAUSES)
+    return session.alive and (obstacle in _RING_INSTEAD or is_unknown)
 
 
 def interrupted(session: Session, event: TurnInterrupted, now: float) -> Result:

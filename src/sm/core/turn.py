@@ -161,6 +161,9 @@ def _goes_on(session: Session, event: ToolStarted) -> bool:
 
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
     turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
+    if turn.prompt is None and event.hook.prompt is not None:
+        # It was seen before it was told of: this is its name.
+        turn = replace(turn, prompt=event.hook.prompt)
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
     is_own = isinstance(event, ToolStarted) and not event.subagent
@@ -174,14 +177,14 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
 def turn_ended(
     session: Session, hook: Hook, now: float, *, last_words: str = "", failure: str = ""
 ) -> Result:
-    turn, ended = session.turn, session.ended_prompts
-    session = _remember_end(session, hook.prompt)
+    turn = session.turn
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
-    if turn is not None and hook.at < turn.started_at and not is_same:
-        return session, ()
     if turn is not None and is_same and hook.at <= turn.started_at:
         # The very report whose answer keeps the turn going, once more.
-        return replace(session, ended_prompts=ended), ()
+        return session, ()
+    session = _remember_end(session, hook.prompt)
+    if turn is not None and not is_same and hook.at < turn.started_at:
+        return session, ()
     session = replace(
         session,
         turn_ended_at=max(session.turn_ended_at, hook.at),

@@ -34,6 +34,7 @@ from sm.core.terminal import View
 from sm.core.usage import is_news
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
+from sm.engine.degraded import degraded
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
@@ -206,6 +207,10 @@ class Engine:
     async def look(self, session: Session) -> View | None:
         """The session's screen; None when its terminal is gone. Raises if tmux is unreachable."""
         return await look_at(self.terminal, session)
+
+    def degraded(self, session: Session) -> list[str]:
+        """What does not work with this session's agent, and what is done instead."""
+        return degraded(session, self.dialects.named(session.agent), self.clock.now())
 
     def raw_log(self, session_id: SessionId) -> str:
         return self._folders.raw_log(session_id)

@@ -6,6 +6,7 @@ the last Enter beside the pane, so a repeat is recognised even though we forgot.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sm.core import envelope
@@ -272,10 +273,8 @@ class Typist:
             return Obstacle.COPY_MODE
         if not session.proves:
             return None
-        status = self._status(session, pane)
-        if status is not None and status.sign is Sign.DIALOG:
-            return Obstacle.DIALOG
-        return _on_screen(self._dialects.named(session.agent).read_screen(view))
+        screen = self._dialects.named(session.agent).read_screen(view)
+        return _in_the_way(screen, self._status(session, pane))
 
     def _status(self, session: Session, pane: Pane) -> AgentStatus | None:
         """What the agent itself says: an Enter at a dialog would approve it."""
@@ -286,7 +285,14 @@ class Typist:
         return dialect.read_status(pane.pid, pane.started, Path(transcript))
 
 
-def _on_screen(screen: Screen) -> Obstacle | None:
+def _in_the_way(screen: Screen, status: AgentStatus | None) -> Obstacle | None:
+    """What the agent shows and says together: either one sees a dialog the other may miss."""
+    if status is not None and status.sign is Sign.DIALOG:
+        return Obstacle.DIALOG
+    is_idle = status is not None and status.sign is Sign.PROMPT
+    if screen.sign is Sign.UNKNOWN and screen.has_box and is_idle:
+        # Its title tells nothing, as some people want it; its box and its own word do.
+        screen = replace(screen, sign=Sign.PROMPT)
     match screen.sign:
         case Sign.DIALOG:
             return Obstacle.DIALOG

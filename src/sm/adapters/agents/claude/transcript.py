@@ -26,7 +26,6 @@ _LEAD_IN = re.compile(
     re.DOTALL,
 )
 """What the client puts before the text of a hook."""
-_TIME = re.compile(rb'"timestamp":\s*"([^"]+)"')
 
 
 class _Block(msgspec.Struct):
@@ -50,11 +49,17 @@ class _Entry(msgspec.Struct, rename="camel"):
     type: str = ""
     is_compact_summary: bool = False
     is_sidechain: bool = False
+    is_api_error_message: bool = False
     message: _Message | None = None
     attachment: _Attachment | None = None
 
 
+class _Time(msgspec.Struct):
+    timestamp: str = ""
+
+
 _entries = msgspec.json.Decoder(_Entry)
+_times = msgspec.json.Decoder(_Time)
 
 
 def message_in(prompt: str) -> MessageId | None:
@@ -65,22 +70,24 @@ def message_in(prompt: str) -> MessageId | None:
 
 def search(path: Path, attempt: Attempt) -> Record:
     """Look for the message from the end of the record back to when it was given."""
-    needle = attempt.message.encode()
+    needle, call = attempt.message.encode(), attempt.tool_use
     replies: set[str] = set()
-    own_reply = None
+    older: set[str] = set()
     for line in lines_backwards(path):
         if needle in line and _carries(line, attempt.message):
             return Record.HELD
-        if _is_before(line, attempt.since - CLOCKS_AGREE_WITHIN):
+        is_before = _is_before(line, attempt.since - CLOCKS_AGREE_WITHIN)
+        if call is None and is_before:
             break
-        if attempt.tool_use is not None and b'"assistant"' in line:
-            reply, calls = _reply(line)
-            replies.add(reply)
-            if attempt.tool_use in calls:
-                own_reply = reply
-                break
-    # The model has answered since it called that tool: it was asked again, without the message.
-    return Record.PASSED if own_reply is not None and len(replies) > 1 else Record.OPEN
+        reply, calls = _reply(line) if call is not None and b'"assistant"' in line else ("", [])
+        if call in calls:
+            # The model has answered since it called that tool: it was asked again without it.
+            return Record.PASSED if replies - {reply} else Record.OPEN
+        (older if is_before else replies).update({reply} - {""})
+        if len(older) > 1:
+            # A tool that ran for long was called by the last reply before, or by none here.
+            break
+    return Record.OPEN
 
 
 def _carries(line: bytes, message: MessageId) -> bool:
@@ -125,17 +132,16 @@ def _reply(line: bytes) -> tuple[str, list[str]]:
     """The id of one answer of the model, and of the tools it calls."""
     entry = _entry(line)
     message = entry.message if entry is not None else None
-    if entry is None or message is None or entry.is_sidechain or isinstance(message.content, str):
+    if entry is None or entry.type != "assistant" or entry.is_api_error_message:
+        return "", []
+    if message is None or entry.is_sidechain or isinstance(message.content, str):
         return "", []
     return message.id, [block.id for block in message.content if block.type == "tool_use"]
 
 
 def _is_before(line: bytes, moment: float) -> bool:
-    # The record's own time stands at its end, after anything a tool may have printed.
-    found = _TIME.search(line, max(0, len(line) - 1000))
-    if found is None:
-        return False
     try:
-        return datetime.fromisoformat(found.group(1).decode()).timestamp() < moment
-    except ValueError:
+        # The record's own time, not one that stands in what a tool printed.
+        return datetime.fromisoformat(_times.decode(line).timestamp).timestamp() < moment
+    except (ValueError, RecursionError):
         return False
