@@ -85,6 +85,8 @@ class SessionDetail(SessionView):
     reminders: list[ReminderView]
     raw_log: str
     proves: bool
+    degraded: list[str]
+    """What does not work with its agent, and what is done instead."""
 
 
 class SightingView(TypedDict):

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import StartError
-from sm.api.types import Health
+from sm.api.types import Health, SessionDetail, SessionView
 from sm.cli.output import is_colourful, print_json
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
@@ -182,6 +182,16 @@ def _daemon(home: Home) -> Iterator[Finding]:
     if version != VERSION:
         yield Finding("version", "note", f"this command is {VERSION}, the daemon {version}")
     yield from _parts(home, health)
+    yield from _sessions(home)
+
+
+def _sessions(home: Home) -> Iterator[Finding]:
+    """What does not work with the agents that run now."""
+    api = Client(home, start=False)
+    for session in cast("list[SessionView]", api.get("/sessions")):
+        detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
+        for words in detail["degraded"]:
+            yield Finding(f"session {session['name']}", "note", words)
 
 
 def _parts(home: Home, health: Health) -> Iterator[Finding]:

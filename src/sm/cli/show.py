@@ -60,6 +60,8 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     if exit_ is not None:
         how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
         rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
+    for number, words in enumerate(s["degraded"], 1):
+        rows[f"missing {number}"] = words
     for reminder in s["reminders"]:
         rows[f"reminder {reminder['id']}"] = brief(reminder["text"])
     return rows

@@ -87,6 +87,7 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "raw_log": raw_log,
         "proves": session.proves,
+        "degraded": engine.degraded(session),
     }
 
 
