@@ -10,7 +10,7 @@ def test_every_living_session_is_listed(sm: Sm) -> None:
     """With dashes where nothing is known."""
     lines = shape(sm, sm.run("context")).splitlines()
 
-    assert lines[0] == "SESSION CONTEXT TOKENS WINDOW FULL COMPACTED SOURCE AGE"
+    assert lines[0] == "SESSION CONTEXT TOKENS WINDOW FULL COMPACTS AT COMPACTED SOURCE AGE"
     assert [line.split()[0] for line in lines[1:3]] == ["ada", "bob"]
     assert not any(line.startswith("gone ") for line in lines)
 

@@ -108,7 +108,7 @@ class SessionFolders:
         stub = [str(agents / "stub.py"), str(self._home.socket), str(self._home.spool)]
         self._script("hook", stub, otherwise="exit 0")
         self._script("bell", [str(agents / "bell.py")], otherwise="exit 0")
-        line = [str(agents / "statusline.py"), str(self._home.socket)]
+        line = [str(agents / "statusline.py"), str(self._home.socket), str(self._home.sessions)]
         self._script("statusline", line, otherwise="exit 0")
         self._script("launch", [str(agents / "launch.py")], otherwise="exit 127")
 

@@ -28,6 +28,8 @@ class ContextUsage(ContextView):
     """statusline or transcript."""
     at: float | None
     compactions: int
+    compacts_at: int | None
+    """The tokens at which the agent compacts by itself, where that is known."""
 
 
 class TmuxView(TypedDict):

@@ -33,7 +33,17 @@ def run(args: argparse.Namespace) -> int:
     elif not found:
         print("No sessions. Start one with: sm new ada --agent demo")
     else:
-        heads = ["SESSION", "CONTEXT", "TOKENS", "WINDOW", "FULL", "COMPACTED", "SOURCE", "AGE"]
+        heads = [
+            "SESSION",
+            "CONTEXT",
+            "TOKENS",
+            "WINDOW",
+            "FULL",
+            "COMPACTS AT",
+            "COMPACTED",
+            "SOURCE",
+            "AGE",
+        ]
         table(heads, [_row(context) for context in found])
     return 0
 
@@ -45,6 +55,7 @@ def _row(context: ContextUsage) -> list[str]:
         _count(context["tokens"]),
         _count(context["window"]),
         "-" if context["percent"] is None else f"{context['percent']:g} %",
+        _count(context["compacts_at"]),
         str(context["compactions"] or "-"),
         context["source"] or "-",
         "-" if context["at"] is None else age(context["at"]),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
-from sm.core.state import Usage
+from sm.core.state import AS_IT_COMES, Compaction, Usage
 from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
@@ -42,6 +42,7 @@ class SessionRequested:
     context: ContextId | None
     """The context id given to the agent at launch, where it takes one."""
     ways: tuple[Way, ...] = TYPING
+    compaction: Compaction = AS_IT_COMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sm.core.ids import ContextId, SessionId
+from sm.core.state import AS_IT_COMES, Compaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class AgentLine:
     files: Mapping[str, bytes]
     """Written 0600 before the launch, by absolute path."""
     context: ContextId | None = None
+    compaction: Compaction = AS_IT_COMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

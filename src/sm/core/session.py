@@ -76,6 +76,7 @@ def create(event: SessionRequested, now: float) -> Result:
         sightings=(asked,),
         context=Context(id=event.context),
         ways=event.ways,
+        compaction=event.compaction,
     )
     return session, (LaunchAgent(),)
 

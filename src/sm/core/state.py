@@ -70,6 +70,18 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What an agent was told at its start about compacting by itself."""
+
+    enabled: bool = True
+    window: int | None = None
+    percent: int | None = None
+
+
+AS_IT_COMES = Compaction()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """One model context window in the session's life."""
 
@@ -172,6 +184,7 @@ class Session:
     sightings: tuple[Sighting, ...] = ()
     """The newest from each source."""
 
+    compaction: Compaction = AS_IT_COMES
     ways: tuple[Way, ...] = TYPING
     """The routes its agent offers and the configuration allows."""
     bell: bool = False

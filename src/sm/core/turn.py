@@ -24,7 +24,7 @@ from sm.core.events import (
     TurnEnded,
     TurnFailed,
 )
-from sm.core.ids import MessageId, PromptId
+from sm.core.ids import ContextId, MessageId, PromptId
 from sm.core.state import Session, Sighting, Source, Turn
 from sm.core.terminal import AgentStatus, Sign
 
@@ -96,6 +96,8 @@ def sighted(session: Session, event: HookEvent) -> Sighting | None:
 def context_started(session: Session, event: ContextStarted, now: float) -> Result:
     effects: tuple[Effect, ...] = ()
     old = session.context
+    if _is_fork(session, event):
+        event = _as_own(event, old.id)
     is_new = event.hook.context != old.id
     is_older = session.turn is not None and event.hook.at < session.turn.started_at
     if event.source != "compact" and not is_older:
@@ -111,6 +113,20 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
     bell = event.bell or session.bell
     session = delivery.record_begun(session, context.transcript)
     return replace(session, context=context, ready=True, dialog=None, bell=bell), effects
+
+
+def _is_fork(session: Session, event: ContextStarted) -> bool:
+    """A client that forks a conversation begins under its parent's id, not the one we gave it."""
+    known = session.context
+    is_first = known.id is not None and known.transcript is None
+    return is_first and event.source == "resume" and event.hook.context not in (None, known.id)
+
+
+def _as_own(event: ContextStarted, own: ContextId | None) -> ContextStarted:
+    parent, transcript = event.hook.context, event.transcript
+    if transcript is not None and parent is not None and own is not None:
+        transcript = transcript.replace(parent, own)
+    return replace(event, hook=replace(event.hook, context=own), transcript=transcript)
 
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:

@@ -208,6 +208,10 @@ class Engine:
         """The session's screen; None when its terminal is gone. Raises if tmux is unreachable."""
         return await look_at(self.terminal, session)
 
+    def compacts_at(self, session: Session) -> int | None:
+        """The tokens at which its agent compacts by itself, where that is known."""
+        return self.dialects.named(session.agent).compacts_at(session)
+
     def degraded(self, session: Session) -> list[str]:
         """What does not work with this session's agent, and what is done instead."""
         return degraded(session, self.dialects.named(session.agent), self.clock.now())
@@ -258,6 +262,7 @@ class Engine:
             proves=dialect.proves,
             context=line.context,
             ways=self._ways(request.agent),
+            compaction=line.compaction,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)

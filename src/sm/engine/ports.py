@@ -130,6 +130,9 @@ class Dialect(Protocol):
     def read_usage(self, transcript_path: Path) -> Usage | None:
         """How full the context is, by the agent's own record."""
 
+    def compacts_at(self, session: Session) -> int | None:
+        """The tokens at which it compacts its context by itself, where that is known."""
+
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         """What the agent says of itself in its state file, if it keeps one."""
 

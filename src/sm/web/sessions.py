@@ -124,13 +124,13 @@ async def explain(call: Call) -> Explanation:
 
 
 async def context(call: Call) -> ContextUsage:
-    return context_usage(call.engine.find(call.path("session")))
+    return context_usage(call.engine, call.engine.find(call.path("session")))
 
 
 async def contexts(call: Call) -> list[ContextUsage]:
     """Of every session that has not ended."""
     living = (s for s in call.engine.loop.sessions if s.state is not State.ENDED)
-    return [context_usage(s) for s in sorted(living, key=lambda s: s.created_at)]
+    return [context_usage(call.engine, s) for s in sorted(living, key=lambda s: s.created_at)]
 
 
 async def timeline(call: Call) -> list[StoredEvent]:

@@ -60,7 +60,7 @@ def context_view(context: Context) -> ContextView:
     }
 
 
-def context_usage(session: Session) -> ContextUsage:
+def context_usage(engine: Engine, session: Session) -> ContextUsage:
     usage = session.context.usage
     return {
         **context_view(session.context),
@@ -70,6 +70,7 @@ def context_usage(session: Session) -> ContextUsage:
         "source": usage.source if usage else None,
         "at": usage.at if usage else None,
         "compactions": session.context.compactions,
+        "compacts_at": engine.compacts_at(session),
     }
 
 

@@ -1,6 +1,6 @@
 """The agent's status line: tell the daemon what it says, then become the user's own.
 
-    statusline.py SOCKET < payload
+    statusline.py SOCKET SESSIONS_FOLDER < payload
 
 The client runs one status line only, so ours stands in for the user's: whatever command their
 settings name is run with the same input, and its output is shown. Nothing of ours is. It runs
@@ -57,11 +57,13 @@ def report(path: str, payload: bytes) -> None:
 
 
 def own_command(payload: bytes) -> str | None:
-    """The user's status line: the project's own settings come before those of the home."""
+    """The user's status line: what they gave at the start comes first, their home's last."""
     home = posix.environ.get(b"HOME", b"").decode()
     config = posix.environ.get(b"CLAUDE_CONFIG_DIR", b"").decode() or f"{home}/.claude"
     project = project_in(payload)
-    for path in (f"{project}{LOCAL}", f"{project}{SHARED}", f"{config}/settings.json"):
+    session = posix.environ.get(b"CLAUDE_SESSION_MANAGER_ID", b"").decode()
+    given = f"{sys.argv[2]}/{session}/own-settings.json"
+    for path in (given, f"{project}{LOCAL}", f"{project}{SHARED}", f"{config}/settings.json"):
         command = command_in(path)
         if command:
             return command

@@ -1,19 +1,29 @@
 """Claude Code as sm sees it: how to start it and how to read what it reports."""
 
-import uuid
 from pathlib import Path
 
-from sm.adapters.agents.claude import answers, status, transcript, usage
+import msgspec
+
+from sm.adapters.agents.claude import (
+    answers,
+    command_line,
+    compaction,
+    status,
+    transcript,
+    usage,
+)
 from sm.adapters.agents.claude.hooks import decode
 from sm.adapters.agents.claude.screen import box_holds, box_holds_only, read_screen
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.program import find_program
 from sm.core.events import HookEvent, UsageSeen
-from sm.core.ids import ContextId, HookId, MessageId
+from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
-from sm.core.state import Attempt, Usage
+from sm.core.state import Attempt, Session, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, View
+
+SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
 
 
 class ClaudeDialect:
@@ -37,14 +47,16 @@ class ClaudeDialect:
                 "claude is not on your PATH. Install Claude Code, or name another agent with"
                 " --agent (--agent demo needs nothing)."
             )
-        context = ContextId(str(uuid.uuid4()))
-        settings = str(Path(request.folder, "claude-settings.json"))
-        options = ("--session-id", context, "--settings", settings)
+        asked = command_line.read(request.arguments, request.cwd)
+        settings, own = (str(Path(request.folder, name)) for name in (SETTINGS, OWN_SETTINGS))
+        identity = ("--session-id", asked.context) if asked.is_own_id and asked.context else ()
+        ours = launch_settings(request.hook_command, request.hook_url, asked.settings)
         return AgentLine(
-            argv=(program, *options, *request.arguments),
+            argv=(program, *identity, "--settings", settings, *asked.arguments),
             environment={},
-            files={settings: launch_settings(request.hook_command, request.hook_url)},
-            context=context,
+            files={settings: ours, own: msgspec.json.encode(asked.settings)},
+            context=asked.context,
+            compaction=compaction.read(request.environment, request.cwd, asked.settings),
         )
 
     def decode_hook(
@@ -72,6 +84,10 @@ class ClaudeDialect:
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
         return usage.read(transcript_path)
+
+    def compacts_at(self, session: Session) -> int | None:
+        known = session.context.usage
+        return compaction.point(session.compaction, known.model if known else "")
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         return status.read(pid, started, transcript_path)

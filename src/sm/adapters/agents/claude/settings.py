@@ -6,7 +6,9 @@ does not tell again, and no process has to be started for each.
 """
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,8 +29,14 @@ _OTHER_EVENTS = (
 EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
 
 
-def launch_settings(hook_command: str, hook_url: str | None = None) -> bytes:
-    """A settings file for ``--settings``; the user's own hooks run beside these."""
+def launch_settings(
+    hook_command: str, hook_url: str | None = None, own: Mapping[str, Any] | None = None
+) -> bytes:
+    """A settings file for ``--settings``; the user's own hooks run beside these.
+
+    The client takes one such file: what the person gave as theirs is merged into it.
+    """
+    own = own or {}
     report = _command(hook_command)
     tool = report if hook_url is None else _post(hook_url)
     # In the background; its output wakes the model, whatever stands in the prompt box.
@@ -37,8 +45,28 @@ def launch_settings(hook_command: str, hook_url: str | None = None) -> bytes:
     hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
     hooks["FileChanged"] = [{"hooks": [bell]}]
     line = shlex.quote(_beside(hook_command, "statusline"))
-    settings = {"hooks": hooks, "statusLine": {"type": "command", "command": line}}
+    status = _of(own, "statusLine")
+    settings = {
+        **own,
+        "hooks": _merged(_of(own, "hooks"), hooks),
+        "statusLine": {**status, "type": "command", "command": line},
+    }
     return msgspec.json.format(msgspec.json.encode(settings))
+
+
+def _of(settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _merged(own: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """Both run: first the person's own, then ours."""
+    both = {event: [*_list(own.get(event)), *entries] for event, entries in ours.items()}
+    return {**own, **both}
+
+
+def _list(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
 
 
 def _beside(script: str, name: str) -> str:

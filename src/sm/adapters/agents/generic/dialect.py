@@ -9,7 +9,7 @@ from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
-from sm.core.state import Attempt, Usage
+from sm.core.state import Attempt, Session, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
 
@@ -53,6 +53,9 @@ class GenericDialect:
         return Record.OPEN
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
+        return None
+
+    def compacts_at(self, session: Session) -> int | None:
         return None
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
