@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,3 +128,19 @@ def test_a_menu_is_not_typed_into(ada: Desk) -> None:
     ada.press("Escape")
     ada.settle()
     assert ada.judge().holds, ada.judge()
+
+
+def test_a_daemon_that_was_away_knows_again_what_is_being_done(ada: Desk) -> None:
+    """The tool began while nobody listened: the transcript tells which, and in which turn."""
+    ada.start()
+    pane = ada.sm.pane("ada")
+    ada.sm.run("daemon", "stop")
+    socket = ada.sm.home.tmux_socket("sm")
+    for keys in (["-l", "please run for long"], ["Enter"]):
+        subprocess.run(["tmux", "-L", socket, "send-keys", "-t", pane, *keys], check=True)
+        time.sleep(0.5)
+    wait_until(lambda: ada.api.main_requests(), 10)
+    time.sleep(2)
+
+    wait_until(lambda: ada.sm.state("ada") == "working", 10, seen=ada.report)
+    wait_until(lambda: "its last tool is Bash" in ada.sm.run("explain", "ada"), 10, seen=ada.report)

@@ -173,9 +173,7 @@ def test_every_route_the_core_knows_can_be_named(path: Path) -> None:
 
 
 @pytest.mark.parametrize("routes", ['["telepathy"]', '["paste", "Paste"]', '"paste"', "[1]"])
-def test_a_route_that_does_not_exist_is_refused_with_those_that_do(
-    path: Path, routes: str
-) -> None:
+def test_a_route_that_does_not_exist_is_refused_with_those_that_do(path: Path, routes: str) -> None:
     told = _refusal(path, f"[delivery.routes]\nclaude = {routes}\n")
 
     assert "delivery.routes" in told

@@ -81,6 +81,13 @@ class ReadUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadActivity:
+    """Ask the agent's own record which turn is running and what it does."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeekMessage:
     """Look for a message that was given in the agent's own record, its box and its inbox."""
 
@@ -116,6 +123,7 @@ Effect = (
     | PressEnter
     | RingBell
     | ReadUsage
+    | ReadActivity
     | SeekMessage
     | InterruptTurn
     | QueueNotice

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
-from sm.core.state import AS_IT_COMES, Compaction, Usage
+from sm.core.state import AS_IT_COMES, Activity, Compaction, Usage
 from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
@@ -197,6 +197,14 @@ class UsageSeen:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivitySeen:
+    """What the agent's own record says of the running turn; its hooks may have found nobody."""
+
+    context: ContextId | None
+    activity: Activity
+
+
 # --- what we see for ourselves -------------------------------------------------------------
 
 
@@ -328,6 +336,7 @@ Event = (
     | ContextCompacted
     | HookNoticed
     | UsageSeen
+    | ActivitySeen
     | StatusSeen
     | ScreenSeen
     | MessageQueued

@@ -7,8 +7,17 @@ from dataclasses import replace
 from typing import assert_never
 
 from sm.core import delivery, reminder, turn, usage
-from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, ReadUsage, RenameTmux
+from sm.core.effects import (
+    CheckPane,
+    Effect,
+    KillAgent,
+    LaunchAgent,
+    ReadActivity,
+    ReadUsage,
+    RenameTmux,
+)
 from sm.core.events import (
+    ActivitySeen,
     AgentExited,
     AgentKilled,
     AgentStarted,
@@ -104,6 +113,8 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return turn.status_seen(session, event, now)
         case UsageSeen():
             return usage.seen(session, event), ()
+        case ActivitySeen():
+            return turn.activity_seen(session, event), ()
         case MessageQueued():
             return delivery.queued(session, event, now)
         case MessageCancelled():
@@ -177,8 +188,11 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return replace(session, pane=pane), ()
         case DaemonStarted(ways=ways):
             session = replace(session, ways=ways)
-            session = usage.wanted(session, now) if session.alive else session
-            return session, (CheckPane(),) if session.alive else ()
+            if not session.alive:
+                return session, ()
+            # Tool events of a running turn may have found nobody.
+            read = (ReadActivity(),) if session.turn is not None else ()
+            return usage.wanted(session, now), (CheckPane(), *read)
         case _:
             assert_never(event)
 
@@ -188,7 +202,7 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session
     if event.effect == LaunchAgent.__name__ and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
         return replace(session, exit=unknown, last_words=event.error)
-    if event.effect == ReadUsage.__name__:
+    if event.effect in (ReadUsage.__name__, ReadActivity.__name__):
         return session
     if event.effect == KillAgent.__name__:
         return session.with_timer("kill", now + ASK_AGAIN_AFTER)

@@ -101,6 +101,15 @@ class Turn:
     tool: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What an agent's own record tells of its running turn."""
+
+    prompt: PromptId | None
+    tool: str | None
+    """The tool that was called and has given no result yet."""
+
+
 class Step(StrEnum):
     """How far giving one message has come."""
 

@@ -7,8 +7,9 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 from dataclasses import replace
 
 from sm.core import delivery, usage
-from sm.core.effects import Effect
+from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
+    ActivitySeen,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -247,8 +248,9 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
         case Sign.DIALOG:
             return replace(session, dialog=session.dialog or status.detail), ()
         case Sign.BUSY:
+            asked: tuple[Effect, ...] = (ReadActivity(),) if session.turn is None else ()
             turn = session.turn or Turn(prompt=None, started_at=status.at)
-            return replace(session, dialog=None, turn=turn, ready=True), ()
+            return replace(session, dialog=None, turn=turn, ready=True), asked
         case Sign.PROMPT:
             session = replace(session, ready=True, dialog=None)
             if session.turn is not None:
@@ -256,6 +258,17 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
         case Sign.UNKNOWN:
             pass
     return session, ()
+
+
+def activity_seen(session: Session, event: ActivitySeen) -> Session:
+    """The running turn by name, and what it does, where no hook told it."""
+    turn, seen = session.turn, event.activity
+    is_over = seen.prompt is None or seen.prompt in session.ended_prompts
+    if turn is None or is_over or event.context != session.context.id:
+        return session
+    if turn.prompt not in (None, seen.prompt):
+        return session
+    return replace(session, turn=replace(turn, prompt=seen.prompt, tool=seen.tool or turn.tool))
 
 
 def _outdates(hook: Sighting, status: AgentStatus, now: float) -> bool:

@@ -12,6 +12,7 @@ from sm.core.effects import (
     PasteText,
     PressEnter,
     QueueNotice,
+    ReadActivity,
     ReadUsage,
     RenameTmux,
     RingBell,
@@ -142,6 +143,8 @@ class Actor:
                 return await self._typist.ring(session_id, effect)
             case ReadUsage():
                 return await self._reader.usage(self.loop.session(session_id))
+            case ReadActivity():
+                return await self._reader.activity(self.loop.session(session_id))
             case SeekMessage():
                 return await self._typist.seek(session_id, effect)
             case InterruptTurn():

@@ -9,7 +9,7 @@ from sm.core.ids import HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
-from sm.core.state import Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Session, Usage
 from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
 
 
@@ -129,6 +129,9 @@ class Dialect(Protocol):
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
         """How full the context is, by the agent's own record."""
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        """Which turn is running and what it does, by the agent's own record."""
 
     def compacts_at(self, session: Session) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from sm.adapters.agents.claude import (
+    activity,
     answers,
     command_line,
     compaction,
@@ -20,7 +21,7 @@ from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
-from sm.core.state import Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Session, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, View
 
 SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
@@ -84,6 +85,9 @@ class ClaudeDialect:
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
         return usage.read(transcript_path)
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        return activity.read(transcript_path)
 
     def compacts_at(self, session: Session) -> int | None:
         known = session.context.usage

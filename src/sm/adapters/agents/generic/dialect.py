@@ -9,7 +9,7 @@ from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
-from sm.core.state import Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Session, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
 
@@ -54,6 +54,9 @@ class GenericDialect:
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
         return None
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        return Activity(prompt=None, tool=None)
 
     def compacts_at(self, session: Session) -> int | None:
         return None
