@@ -24,6 +24,7 @@ from sm.core.effects import (
     InterruptTurn,
     PasteText,
     PressEnter,
+    ReadActivity,
     ReadUsage,
     RingBell,
     SeekMessage,
@@ -138,6 +139,8 @@ class Exchange(RuleBasedStateMachine):
                 return await self.launcher.check(self.session)
             case ReadUsage():
                 return await self.reader.usage(self.session)
+            case ReadActivity():
+                return await self.reader.activity(self.session)
             case RingBell():
                 return await self.typist.ring(ADA, effect)
             case _:
@@ -464,7 +467,7 @@ class Exchange(RuleBasedStateMachine):
         self.agent.swallows, self.agent.kept_going, self.world.hang = 0, 0, None
         if self.is_(Sign.DIALOG):
             self.agent.answer()
-        self.agent.box = ""
+        self.agent.box = self.agent.stash = ""
         for _ in range(40 + 15 * len(self.sent)):
             self.one_quiet_round(16.0)
             if not any(m.is_open for m in self.sent.values()) and not self.pending:

@@ -34,7 +34,7 @@ from sm.core.launch import (
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
-from sm.core.state import Attempt, Usage
+from sm.core.state import Activity, Attempt, Session, Usage
 from sm.core.terminal import (
     AgentStatus,
     NoteState,
@@ -78,6 +78,8 @@ class Agent:
     beneath: Sign = Sign.PROMPT
     """What an open dialog covers."""
     box: str = ""
+    stash: str = ""
+    """A draft put aside; it comes back after the next prompt."""
     marks: dict[str, str] = field(default_factory=dict)
     """What tmux keeps beside the pane."""
     swallows: int = 0
@@ -163,11 +165,13 @@ class Agent:
         if self.dead or self.gone or self.marks.get(option) == mark:
             return
         self.marks[option] = mark
-        wanted = Sign.PROMPT if key == "Enter" else Sign.BUSY
+        wanted = Sign.BUSY if key == "Escape" else Sign.PROMPT
         if self.sign is not wanted:
             self.wrongs.append(f"{key} {mark} into {self.sign.value}")
         elif key == "Escape":
             self.interrupt()
+        elif key == "C-s":
+            self.box, self.stash = self.stash, self.box
         elif envelope.message_in(self.box) and not self.box.endswith("]"):
             self.wrongs.append(f"sent with a person's words: {self.box!r}")
         elif self.swallows:
@@ -179,7 +183,7 @@ class Agent:
 
     def submit(self) -> None:
         """Give what stands in the box to the model."""
-        prompt, self.box = self.box, ""
+        prompt, self.box, self.stash = self.box, self.stash, ""
         self.begin(prompt)
 
     def begin(self, prompt: str) -> None:
@@ -483,7 +487,7 @@ class ScriptedDialect:
     name: str
     proves: bool
     ways: tuple[Way, ...] = TYPING
-    stash_key: str | None = None
+    stash_key: str | None = "C-s"
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -529,6 +533,12 @@ class ScriptedDialect:
         return text.encode()
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
+        return None
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        return Activity(prompt=None, tool=None)
+
+    def compacts_at(self, session: Session) -> int | None:
         return None
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
