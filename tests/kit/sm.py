@@ -116,7 +116,10 @@ class Sm:
         """Have a faulty daemon killed at a commit; it reads the plan at every commit."""
         plan = self.home.state / "plan.json"
         plan.parent.mkdir(parents=True, exist_ok=True)
-        plan.write_text(json.dumps({"at": at, "when": when}))
+        # Whole or not at all: the daemon may read it in this very moment.
+        draft = plan.with_suffix(".draft")
+        draft.write_text(json.dumps({"at": at, "when": when}))
+        draft.replace(plan)
 
     def tmux(self, *arguments: str, stdin: str | None = None) -> str:
         socket = self.health()["tmux"]
