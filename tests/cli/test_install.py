@@ -74,11 +74,16 @@ def test_the_change_is_shown_written_and_told(own: Sm) -> None:
 def test_a_second_time_says_so(own: Sm) -> None:
     """One line, nothing written."""
     own.run("install")
-    before = settings(own).stat()
+    before = _touched(settings(own))
 
     told = f"The hooks for claude are already installed in {settings(own)}.\n"
     assert own.run("install") == told
-    assert settings(own).stat() == before
+    assert _touched(settings(own)) == before
+
+
+def _touched(file: Path) -> tuple[int, int, int]:
+    found = file.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
 def test_a_dry_run_only_shows(own: Sm) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sm.install.hooks import Entries, Entry, Merged, Traces, merge, present, remove
@@ -53,6 +53,7 @@ def value(text: str) -> dict[str, dict[str, list[object]]]:
     return found
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_put_in_and_taken_out_gives_the_same_text(text: str) -> None:
     """Whatever its style, its comments and its other hooks."""
@@ -61,6 +62,7 @@ def test_put_in_and_taken_out_gives_the_same_text(text: str) -> None:
     assert remove(merged.text, COMMANDS, merged.traces).text == text
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_put_in_everything_else_stays(text: str) -> None:
     """Ours stand behind the others, in order; no value and no comment is lost."""
@@ -76,6 +78,7 @@ def test_put_in_everything_else_stays(text: str) -> None:
     assert merged.added == tuple(WANTED)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_a_second_time_changes_nothing(text: str) -> None:
     """With or without a memory of the first."""
@@ -86,6 +89,7 @@ def test_a_second_time_changes_nothing(text: str) -> None:
         assert (later.removed, later.left_out, later.kept) == ((), (), ())
 
 
+@settings(deadline=None)
 @given(TEXTS, st.sets(st.sampled_from([*WANTED, "Notification"])))
 def test_another_list_of_hooks_replaces_ours_alone(text: str, events: set[str]) -> None:
     """A newer version wants others: what is left is as if it had been the first."""

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sm.install.jsonc import DEEPEST, Document, JsoncError
@@ -15,6 +15,7 @@ def _plain(text: str) -> object:
     return Document(text).root.value()
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_json_is_read_as_python_reads_it(value: object) -> None:
     """Any value, spread out or not."""
@@ -23,6 +24,7 @@ def test_json_is_read_as_python_reads_it(value: object) -> None:
         assert _plain(json.dumps(value, indent=indent, ensure_ascii=False)) == value
 
 
+@settings(deadline=None)
 @given(st.text('{}[]":10-.eE \n\\utrefalsn', max_size=12))
 def test_what_is_taken_is_what_python_takes(text: str) -> None:
     """But for comments and trailing commas, which these texts cannot have."""
@@ -83,6 +85,7 @@ def test_a_number_of_many_digits_is_let_through() -> None:
     assert _plain("9" * 10_000) == "9" * 10_000
 
 
+@settings(deadline=None)
 @given(documents())
 def test_an_added_item_is_there_and_everything_else_stays(text: str) -> None:
     """In any text; taking it out again gives the text back."""
@@ -98,6 +101,7 @@ def test_an_added_item_is_there_and_everything_else_stays(text: str) -> None:
         assert added.without_item(added.root, item) == text
 
 
+@settings(deadline=None)
 @given(documents(), st.data())
 def test_a_removed_item_is_gone_and_everything_else_stays(text: str, data: st.DataObject) -> None:
     """First, last or in between; the comments stay too."""
@@ -120,6 +124,7 @@ def _comments(text: str) -> set[str]:
     return set(re.findall(r"c\d+c", text))
 
 
+@settings(deadline=None)
 @given(documents(), st.data())
 def test_a_changed_value_changes_nothing_else(text: str, data: st.DataObject) -> None:
     """The text before and behind it is the same."""
