@@ -28,6 +28,8 @@ FLAGS = {
     "messages": "--state --json",
     "cancel": "--json",
     "remind": "--in --every --cancel --json",
+    "install": "--agent --dry-run --yes --json",
+    "uninstall": "--agent --dry-run --yes --json",
     "doctor": "--fix --json",
     "demo": "--json",
     "context": "--json",

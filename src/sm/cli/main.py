@@ -30,6 +30,8 @@ COMMANDS = {
     "cancel": "withdraw a queued message",
     "remind": "send a session a message later",
     "context": "how full a session's context is",
+    "install": "merge our hooks into the settings of agents you start yourself",
+    "uninstall": "take our hooks out again",
     "daemon": "start, stop and look at the background process",
     "doctor": "check everything sm needs, with the remedy",
     "config": "show, find and check the configuration",
