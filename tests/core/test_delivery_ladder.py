@@ -263,7 +263,10 @@ def test_two_messages_are_never_in_hand() -> None:
 
 
 def test_the_same_report_again_does_not_end_the_turn_it_keeps_going() -> None:
-    assert after(REPLIED, stop(), at=NOON + 6) == REPLIED
+    """Recognised by its time: the turn goes on from when it was answered."""
+    replied = after(WORKING, queued(), stop(), at=NOON + 5.1)
+
+    assert after(replied, stop(), at=NOON + 6) == replied
 
 
 def test_a_tool_of_the_turn_that_goes_on_is_its_own() -> None:
@@ -436,7 +439,10 @@ def test_urgent_news_never_interrupts_where_a_tool_result_can_carry_it() -> None
 def test_where_typing_would_disturb_a_person_the_bell_rings(obstacle: Obstacle) -> None:
     session, effects = through(READY, queued(), refused(obstacle))
 
-    assert effects == [PasteText(mark=MARK, message=HELLO.id), RingBell(mark=AGAIN, message=HELLO.id)]
+    assert effects == [
+        PasteText(mark=MARK, message=HELLO.id),
+        RingBell(mark=AGAIN, message=HELLO.id),
+    ]
     assert session.attempt is not None
     assert (session.attempt.step, held(session).route) == (Step.RINGING, Route.DOORBELL)
 

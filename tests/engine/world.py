@@ -75,6 +75,8 @@ class Agent:
     showing: Sign = Sign.PROMPT
     since: float = 0.0
     """When it began to show that."""
+    drawn: Sign | None = None
+    """What its screen shows, where that is not what it does."""
     beneath: Sign = Sign.PROMPT
     """What an open dialog covers."""
     box: str = ""
@@ -337,7 +339,7 @@ class Agent:
             lines=tuple(self.box.split("\n")),
             cursor_x=0,
             cursor_y=0,
-            title=self.sign.value,
+            title=(self.drawn or self.sign).value,
             in_mode=self.in_mode,
             width=80,
             height=24,

@@ -213,10 +213,10 @@ def answer_stop(session: Session, hook: Hook, now: float) -> Session:
     message = next(iter(_waiting(session)), None)
     if message is None or not _may_answer(session, hook, Route.STOP_REPLY, message, now):
         return session
-    turn = Turn(prompt=hook.prompt, started_at=hook.at)
     session = replace(
         session,
-        turn=turn,
+        # It goes on when it has our answer: its own report again is of before that.
+        turn=Turn(prompt=hook.prompt, started_at=now),
         # The agent gives what follows the same prompt id.
         ended_prompts=tuple(p for p in session.ended_prompts if p != hook.prompt),
         stop_replies=session.stop_replies + 1,

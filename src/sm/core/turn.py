@@ -196,12 +196,10 @@ def turn_ended(
 ) -> Result:
     turn = session.turn
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
-    if turn is not None and is_same and hook.at <= turn.started_at:
-        # The very report whose answer keeps the turn going, once more.
-        return session, ()
+    if turn is not None and hook.at < turn.started_at:
+        # Of an earlier turn; or the very report whose answer keeps this one going, once more.
+        return session if is_same else _remember_end(session, hook.prompt), ()
     session = _remember_end(session, hook.prompt)
-    if turn is not None and not is_same and hook.at < turn.started_at:
-        return session, ()
     session = replace(
         session,
         turn_ended_at=max(session.turn_ended_at, hook.at),
