@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from sm.adapters.store.memory import MemoryStore
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
-from sm.core.message import Mode, Route
+from sm.core.message import TYPING, Mode, Route, Way
 from sm.core.state import Session
 from sm.engine.engine import Engine, NewMessage, NewSession
 from sm.engine.ports import Store
@@ -103,6 +103,8 @@ class Rig:
     log: Log = field(default_factory=Log)
     inbox: Inboxes = field(default_factory=Inboxes)
     rendered: list[Path] = field(default_factory=list)
+    ways: tuple[Way, ...] = TYPING
+    routes: Collection[Route] = tuple(Route)
 
     def __post_init__(self) -> None:
         self.processes = ProcessTable(self.world)
@@ -111,7 +113,7 @@ class Rig:
         return Engine(
             store=self.store,
             terminal=self.world,
-            dialects=ScriptedDialects(self.world),
+            dialects=ScriptedDialects(self.world, self.ways),
             processes=self.processes,
             exits=self.processes,
             folders=self.folders,
@@ -120,7 +122,7 @@ class Rig:
             identity=lambda session: {"SM_SESSION": session},
             render=self._render,
             inbox=self.inbox,
-            routes=lambda _: list(Route),
+            routes=lambda _: self.routes,
             hook_url=lambda _: None,
         )
 

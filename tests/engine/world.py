@@ -583,9 +583,10 @@ class Inboxes:
 @dataclass(slots=True)
 class ScriptedDialects:
     world: World
+    ways: tuple[Way, ...] = TYPING
 
     def named(self, agent: str) -> Dialect:
-        return ScriptedDialect(self.world, agent, proves=agent != "cat")
+        return ScriptedDialect(self.world, agent, proves=agent != "cat", ways=self.ways)
 
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {key: value for key, value in environment.items() if key != "CLAUDECODE"}
