@@ -202,13 +202,13 @@ def test_hooks_removed_by_hand_stay_out_until_a_fresh_start(ground: Ground) -> N
 def test_a_newer_list_replaces_an_older_one(ground: Ground) -> None:
     """Ours alone; and everything still comes back byte for byte."""
     ground.write(USERS)
-    ground.agent = _without("Stop", "FileChanged")
+    ground.agent = _without("Stop", "SubagentStop")
     ground.install()
     ground.agent = _without("PreCompact")
     assert ground.condition().kind == "partly"
     plan = ground.install()
 
-    assert plan.merged.added == ("Stop", "FileChanged")
+    assert plan.merged.added == ("Stop", "SubagentStop")
     assert plan.merged.removed == ("PreCompact",)
     assert ground.uninstall().is_restored
     assert ground.file.read_text() == USERS

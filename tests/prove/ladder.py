@@ -201,11 +201,16 @@ def after_clear(d: Desk, send: Callable[[], None]) -> None:
 SITUATIONS = (idle, working, mid_tool, with_draft, after_clear)
 
 
-def mixed(sm: Sm, *, messages: int, seed: int) -> tuple[Verdict, str]:
+def mixed(sm: Sm, *, messages: int, seed: int, installed: bool = False) -> tuple[Verdict, str]:
     """Messages of mixed modes, sizes and texts to one session in random states."""
     chance = random.Random(seed)
     source = texts(chance)
     with desk(sm) as d:
+        settings = d.home.config / "settings.json"
+        before = settings.read_bytes()
+        if installed:
+            sm.run("install", "--yes", environment=d.environment)
+            assert settings.read_bytes() != before
         d.start()
         while len(d.sent) < messages:
             burst = min(chance.choice([1, 1, 2, 3]), messages - len(d.sent))
@@ -220,4 +225,7 @@ def mixed(sm: Sm, *, messages: int, seed: int) -> tuple[Verdict, str]:
         routes = ", ".join(f"{n} {route}" for route, n in d.routes().most_common())
         assert not list(Path(d.home.cwd).glob("should-not-exist")), "a text was executed"
         verdict.changed += d.drafts_lost
+        if installed:
+            sm.run("uninstall", "--yes", environment=d.environment)
+        assert settings.read_bytes() == before, "the user's settings were changed"
         return verdict, f"{routes}; {d.drafts_lost} drafts lost"

@@ -20,14 +20,13 @@ def test_the_settings_are_where_the_client_looks(monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_event_calls_the_command() -> None:
-    """Those of tools for all tools, and the doorbell in the background."""
+    """Those of tools for all tools."""
     hooks = {hook.event: hook for hook in installed_hooks("x --installed")}
     call = {"type": "command", "command": "x --installed", "timeout": 10}
 
-    assert set(hooks) == {*EVENTS, "FileChanged"}
+    assert set(hooks) == set(EVENTS)
     assert hooks["Stop"][1:] == (None, call)
     assert hooks["PostToolUse"][1:] == ("*", call)
-    assert hooks["FileChanged"][1:] == (None, {**call, "asyncRewake": True})
 
 
 def test_every_event_that_names_a_tool_has_a_matcher() -> None:

@@ -1,6 +1,6 @@
 """The hooks for clients that people start themselves: where they belong, and what they say.
 
-The same events as for a session of ours, and the doorbell. They stay in the user's settings for
+The same events as for a session of ours. They stay in the user's settings for
 good, so each call is one that ends at once where nothing is to be reported.
 """
 
@@ -33,7 +33,4 @@ def settings_file(environment: Mapping[str, str]) -> Path:
 def installed_hooks(command: str) -> tuple[InstalledHook, ...]:
     """Every call we want made, for a command that is ready for the shell."""
     call: Mapping[str, object] = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT}
-    reports = (InstalledHook(e, "*" if e in _OF_TOOLS else None, call) for e in EVENTS)
-    # It wakes an idle client: run in the background, its exit code 2 is a prompt.
-    doorbell = InstalledHook("FileChanged", None, {**call, "asyncRewake": True})
-    return (*reports, doorbell)
+    return tuple(InstalledHook(e, "*" if e in _OF_TOOLS else None, call) for e in EVENTS)
