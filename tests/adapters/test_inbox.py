@@ -109,12 +109,12 @@ def test_one_of_two_who_come_at_once_gets_it(inboxes: Inboxes) -> None:
         mark = f"0123456789ab.{number}"
         inboxes.leave(ADA, mark, "hello")
         (taken := inbox(inboxes).parent / "taken").mkdir(exist_ok=True)
-        start, got = Barrier(2), []
+        start, got = Barrier(2), list[str]()
 
         def agent(mark: str = mark, start: Barrier = start, got: list[str] = got) -> None:
             start.wait()
             try:
-                (inbox(inboxes) / f"{mark}.note").rename(taken / f"{mark}.note")  # noqa: B023
+                (inbox(inboxes) / f"{mark}.note").rename(taken / f"{mark}.note")
             except FileNotFoundError:
                 return
             got.append("agent")

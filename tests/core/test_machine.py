@@ -104,7 +104,7 @@ class Exchange(RuleBasedStateMachine):
         self.sent: dict[MessageId, Message] = {}
         """Every message, as it was last seen."""
         self.mortal = False
-        self.ways = TYPING
+        self.ways: tuple[Way, ...] = TYPING
         self.agent.waits = True
         asked = SessionRequested(
             id=ADA, name="ada", agent="scripted", arguments=(), cwd="/", parent=None,
@@ -325,17 +325,17 @@ class Exchange(RuleBasedStateMachine):
     def the_agent_goes_on(self, how: str) -> None:
         self.time += MOMENT
         match how:
-            case "tool":
-                self.agent.use_tool()
             case "stop" | "end" if self.agent.running:
                 self.agent.end_tool()
+            case "tool" | "end":
+                self.agent.use_tool()
             case "stop":
                 self.agent.finish()
             case "fail":
                 self.agent.fail()
             case "ask":
                 self.agent.ask()
-            case "silently":
+            case _:
                 self.agent.rest()
 
     @precondition(lambda self: self.is_(Sign.BUSY) and self.agent.running)

@@ -101,7 +101,7 @@ def test_a_torn_last_line_is_not_read(path: Path, torn: str) -> None:
 
 
 def test_records_of_another_form_are_passed_over(path: Path) -> None:
-    odd = [
+    odd: list[dict[str, Any]] = [
         {"type": "assistant", "message": {"usage": "much"}},
         {"type": "assistant", "message": {"model": OPUS, "usage": None}},
         {"type": "assistant", "usage": 3},
