@@ -338,6 +338,24 @@ class Exchange(RuleBasedStateMachine):
             case _:
                 self.agent.rest()
 
+    @precondition(lambda self: self.is_at_work())
+    @rule(tools=st.sampled_from([1, 1, 2]), heard=st.sampled_from([True, True, False]))
+    def urgent_news_comes_while_tools_run(self, tools: int, heard: bool) -> None:
+        for _ in range(tools):
+            self.the_agent_goes_on("tool")
+        while heard and self.agent.hooks:
+            self.a_hook_arrives(0, answered=True)
+        self.send(Mode.URGENT)
+        if self.is_(Sign.BUSY) and self.agent.running:
+            self.one_more_tool_ends()
+
+    @precondition(lambda self: self.is_(Sign.PROMPT) and not self.agent.box)
+    @rule()
+    def a_person_prompts(self) -> None:
+        self.time += MOMENT
+        self.agent.box = DRAFT
+        self.agent.submit()
+
     @precondition(lambda self: self.is_(Sign.BUSY) and self.agent.running)
     @rule()
     def one_more_tool_ends(self) -> None:
