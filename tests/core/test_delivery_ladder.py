@@ -270,7 +270,11 @@ def test_the_same_report_again_does_not_end_the_turn_it_keeps_going() -> None:
 
 
 def test_a_tool_of_the_turn_that_goes_on_is_its_own() -> None:
-    """Its prompt id was that of an ended turn, and is alive again."""
+    """Its prompt id was that of an ended turn, and is alive again: also where its tool's
+    beginning was never heard of."""
+    assert REPLIED.ended_prompts == ()
+    urgent = after(REPLIED, sought(Place.TRANSCRIPT), queued(2, mode=Mode.URGENT), at=NOON + 5.5)
+    assert answered(urgent, tool_end(at=NOON + 6), at=NOON + 6) is not None
     session = after(REPLIED, tool(0, at=NOON + 6), at=NOON + 6)
 
     assert session.turn is not None
@@ -310,6 +314,7 @@ def test_while_the_turn_runs_an_unrecorded_answer_is_waited_for() -> None:
         looks.append((due(session, "confirm") or 0) - NOON - 6)
 
     assert held(session).state is MessageState.OFFERED
+    assert looks[:3] == pytest.approx(RECORDED[1:4])
     assert looks[-1] == RECORDED[-1]
     assert looks == sorted(looks)
 

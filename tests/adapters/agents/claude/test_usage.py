@@ -105,6 +105,7 @@ def test_records_of_another_form_are_passed_over(path: Path) -> None:
         {"type": "assistant", "message": {"usage": "much"}},
         {"type": "assistant", "message": {"model": OPUS, "usage": None}},
         {"type": "assistant", "usage": 3},
+        {"type": "assistant", "isApiErrorMessage": True, "message": {"model": OPUS, "usage": {}}},
         {"type": "system", "subtype": "compact_boundary", "isSidechain": True},
     ]
 
