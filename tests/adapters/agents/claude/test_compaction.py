@@ -48,7 +48,7 @@ def test_the_nearest_settings_tell_the_window(tmp_path: Path) -> None:
     """The environment first, then what was given at the start, the project, the home."""
     home, project = tmp_path / "home", tmp_path / "project"
     environment = {"HOME": str(home)}
-    found = []
+    found: list[int | None] = []
     for place in (
         home / ".claude/settings.json",
         project / ".claude/settings.json",
