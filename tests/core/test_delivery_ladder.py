@@ -485,7 +485,7 @@ def test_a_note_that_was_left_is_offered_and_looked_for() -> None:
     assert held(RUNG).state is MessageState.OFFERED
     assert due(RUNG, "confirm") == NOON + NOTE_TAKEN_WITHIN
 
-    assert through(RUNG, fired("confirm"), at=NOON + 3)[1] == [
+    assert through(RUNG, fired("confirm"), at=NOON + 5)[1] == [
         SeekMessage(mark=AGAIN, message=HELLO.id)
     ]
 

@@ -55,7 +55,7 @@ STOP_REPLIES_ALLOWED = 7
 """Claude Code overrides the ninth answer in a row that keeps it from stopping."""
 RECORDED = (0.25, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 """An agent writes what an answer told it into its record a moment later."""
-NOTE_TAKEN_WITHIN = 2.0
+NOTE_TAKEN_WITHIN = 4.0
 _GENTLE = (Step.REPLIED, Step.RINGING, Step.RUNG)
 
 

@@ -83,7 +83,7 @@ class Worker:
         self.settings = settings
         self.log = structlog.get_logger()
         self.started_at = time.time()
-        self.sockets = _inherited()
+        self.sockets: list[socket.socket] = []
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -92,6 +92,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
         self._mind_parent()
+        self.sockets = _inherited()
         async with self.parts() as (engine, intake, terminal):
             # What is loaded now stays: collections need not look through it again.
             gc.freeze()
