@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.kit.tmux import wait_until
 from tests.kit.transcripts import holds
 
 from sm.adapters.agents.demo.dialect import DemoDialect
@@ -74,7 +75,9 @@ def test_a_planned_agent_reports_through_the_hook_command(server: Server, tmp_pa
     assert isinstance(ended, TurnEnded)
     assert ended.last_words == 'Got it: "hello"'
     assert started.transcript is not None
-    assert holds(Path(started.transcript), MESSAGE)
+    record = Path(started.transcript)
+    # It lags a moment behind the hooks.
+    wait_until(lambda: holds(record, MESSAGE))
 
 
 def _events(dialect: DemoDialect, log: Path, count: int) -> list[HookEvent]:

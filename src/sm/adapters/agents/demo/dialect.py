@@ -11,7 +11,6 @@ from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.core.ids import ContextId
 from sm.core.launch import AgentLine, LaunchRequest
-from sm.core.message import TYPING, Way
 
 CONFIG_VARIABLE = "SM_DEMO_CONFIG"
 _MODULE = "sm.adapters.agents.demo"
@@ -19,7 +18,6 @@ _MODULE = "sm.adapters.agents.demo"
 
 class DemoDialect(ClaudeDialect):
     name = "demo"
-    ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         context = ContextId(str(uuid.uuid4()))
@@ -28,7 +26,7 @@ class DemoDialect(ClaudeDialect):
         return AgentLine(
             argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
             environment=_config(request),
-            files={settings: launch_settings(request.hook_command)},
+            files={settings: launch_settings(request.hook_command, request.hook_url)},
             context=context,
         )
 
