@@ -1,64 +1,89 @@
 """What sm costs the real Claude Code: time from one request to the next, with a tool call between.
 
-Two clients side by side, one started by sm and one bare, take turns at the same chain of calls.
+One client, with sm's hooks and status line switched on and off in its own settings, which it
+follows at once: two clients differ by more than what is to be measured.
 """
 
+import json
+import time
 from collections.abc import Callable, Iterator
 
 from tests.kit.anthropic_api import AnthropicApi, Reply, Request, ToolUse, anthropic_api
-from tests.kit.claude import ClaudeHome, claude_home, find_claude, start_claude, submit
+from tests.kit.claude import BOX, ClaudeHome, claude_home, find_claude
 from tests.kit.sm import Sm, sm_home
-from tests.kit.tmux import private_tmux, wait_until
+from tests.kit.tmux import wait_until
 from tests.prove.ladder import Desk
 
 from bench.figures import Figure, at_most, median
 from bench.sizes import Sizes
+from sm.adapters.agents.claude.settings import launch_settings
 
 CALL = Reply(tools=(ToolUse(name="Bash", input={"command": "true"}),))
+PERMISSIONS = {"permissions": {"allow": ["Bash"]}}
 GOAL_MS = 5.0
+FOLLOWED_AFTER = 1.5
 
 
 def measure(sizes: Sizes) -> Iterator[Figure]:
-    if find_claude() is None:
+    client = find_claude()
+    if client is None:
         return
-    with sm_home() as sm, private_tmux() as tmux, anthropic_api() as api:
+    with sm_home() as sm, anthropic_api() as api:
         chain = _Chain(api, sizes.tool_calls)
-        ada = Desk(sm=sm, api=api, home=_home(sm, "with", api))
+        ada = Desk(sm=sm, api=api, home=_home(sm, "ada", api))
         ada.start()
-        bare = _home(sm, "without", api)
-        pane = start_claude(tmux, bare)
-        ours: list[float] = []
-        floor: list[float] = []
+        bare = Desk(sm=sm, api=api, home=_home(sm, "bare", api), name="bare")
+        sm.new("bare", agent=str(client), environment=bare.environment, cwd=bare.home.cwd)
+        wait_until(lambda: BOX in sm.screen("bare"), 30)
+        figures: dict[str, list[float]] = {"with": [], "without": []}
+        hooks = _hooks(sm)
         for _ in range(sizes.tool_rounds):
-            ours += chain.run(lambda: ada.prompt("begin"))
-            ada.settle()
-            floor += chain.run(lambda: submit(tmux, pane, "begin"))
+            for name, settings in (("with", hooks), ("without", {})):
+                _set(bare.home, settings)
+                time.sleep(FOLLOWED_AFTER)
+                figures[name] += chain.run(lambda: bare.prompt("begin"))
+    ours, floor = median(figures["with"]), median(figures["without"])
     yield Figure(
-        what="a tool call of Claude Code under sm, median",
-        measured=1e3 * median(ours),
+        what="a tool call of Claude Code with sm's hooks, median",
+        measured=1e3 * ours,
         unit="ms",
-        floor=1e3 * median(floor),
-        floor_is="the same client without sm",
+        floor=1e3 * floor,
+        floor_is="the same client without them",
     )
     yield Figure(
         what="added by sm to each tool call, median",
-        measured=1e3 * (median(ours) - median(floor)),
+        measured=1e3 * (ours - floor),
         unit="ms",
         goal=at_most(GOAL_MS),
     )
 
 
+def _hooks(sm: Sm) -> dict[str, object]:
+    """As a session of sm has them; they report to ada's address."""
+    session = sm.json("show", "ada")["id"]
+    token = (sm.home.sessions / session / "token").read_text().strip()
+    url = f"http://127.0.0.1:{sm.health()['port']}/hooks/{session}"
+    settings = launch_settings(str(sm.home.bin / "hook"), url).decode()
+    settings = settings.replace("$SM_SESSION_TOKEN", token)
+    own = f"env CLAUDE_SESSION_MANAGER_ID={session} {sm.home.bin}"
+    given: dict[str, object] = json.loads(settings.replace(str(sm.home.bin), own))
+    return given
+
+
 def _home(sm: Sm, name: str, api: AnthropicApi) -> ClaudeHome:
     home = claude_home(sm.folder / name, api.url)
-    (home.config / "settings.json").write_text('{"permissions":{"allow":["Bash"]}}')
+    _set(home, {})
     return home
+
+
+def _set(home: ClaudeHome, settings: dict[str, object]) -> None:
+    (home.config / "settings.json").write_text(json.dumps({**settings, **PERMISSIONS}))
 
 
 class _Chain:
     """Every request is answered with one more call, until there were enough."""
 
     def __init__(self, api: AnthropicApi, length: int) -> None:
-        self._api = api
         self._length = length
         self._times: list[float] = []
         api.script = self._next
@@ -71,4 +96,5 @@ class _Chain:
         self._times.clear()
         begin()
         wait_until(lambda: len(self._times) == self._length + 1, 120)
+        time.sleep(0.5)
         return [after - before for before, after in zip(self._times, self._times[1:], strict=False)]

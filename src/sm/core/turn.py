@@ -155,7 +155,7 @@ def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
 def tool_reported(
     session: Session, event: ToolStarted | ToolEnded | DialogOpened, now: float
 ) -> Result:
-    if isinstance(event, ToolStarted) and _goes_on(session, event):
+    if isinstance(event, ToolStarted | ToolEnded) and _goes_on(session, event):
         session = replace(
             session,
             ended_prompts=tuple(p for p in session.ended_prompts if p != event.hook.prompt),
@@ -169,7 +169,7 @@ def tool_reported(
     return session, effects
 
 
-def _goes_on(session: Session, event: ToolStarted) -> bool:
+def _goes_on(session: Session, event: ToolStarted | ToolEnded) -> bool:
     """Whether somebody else's hook kept the agent from stopping: its last turn runs on."""
     hook = event.hook
     is_same = hook.prompt is not None and hook.prompt == session.stopped
@@ -183,9 +183,9 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
         turn = replace(turn, prompt=event.hook.prompt)
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
-    is_own = isinstance(event, ToolStarted) and not event.subagent
-    if isinstance(event, ToolStarted) and is_own and turn.prompt == event.hook.prompt:
-        turn = turn if turn.tool == event.tool else replace(turn, tool=event.tool)
+    if not isinstance(event, DialogOpened) and not event.subagent:
+        is_news = turn.prompt == event.hook.prompt and turn.tool != event.tool
+        turn = replace(turn, tool=event.tool) if is_news else turn
     if turn is session.turn and dialog == session.dialog and session.ready:
         return session, ()
     return replace(session, turn=turn, dialog=dialog, ready=True), ()

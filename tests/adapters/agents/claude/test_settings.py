@@ -13,7 +13,6 @@ def test_every_turn_boundary_and_tool_event_calls_the_hook_command() -> None:
         "SessionStart",
         "SessionEnd",
         "UserPromptSubmit",
-        "PreToolUse",
         "PostToolUse",
         "PostToolUseFailure",
         "PermissionRequest",
@@ -28,7 +27,7 @@ def test_every_turn_boundary_and_tool_event_calls_the_hook_command() -> None:
     }
     call = {"type": "command", "command": "/home/x/bin/hook", "timeout": 10}
     assert hooks["Stop"] == [{"hooks": [call]}]
-    assert hooks["PreToolUse"] == [{"matcher": "*", "hooks": [call]}]
+    assert hooks["PostToolUse"] == [{"matcher": "*", "hooks": [call]}]
 
 
 def test_tool_events_are_posted_by_the_client_itself() -> None:

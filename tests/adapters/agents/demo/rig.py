@@ -96,7 +96,7 @@ class Demo:
         note = f"cat >> {self._hooks}; echo >> {self._hooks}"
         hooks: dict[str, Any] = {
             event: [{"hooks": [{"type": "command", "command": f"{note}; {self._answer(event)}"}]}]
-            for event in (*EVENTS, "PostToolBatch")
+            for event in (*EVENTS, "PreToolUse", "PostToolBatch")
         }
         for event, url in self.posted.items():
             hooks[event][0]["hooks"].append({"type": "http", "url": url})

@@ -19,7 +19,7 @@ def begin(folder: Path, *options: str, replies: Mapping[str, str] | None = None)
     note = f"cat >> {file}; echo >> {file}"
     hooks = {
         event: [{"hooks": [{"type": "command", "command": f"{note}; {script}"}]}]
-        for event in (*EVENTS, "PostToolBatch")
+        for event in (*EVENTS, "PreToolUse", "PostToolBatch")
         for script in [(replies or {}).get(event, ":")]
     }
     settings = folder / "settings.json"

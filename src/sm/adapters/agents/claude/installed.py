@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sm.adapters.agents.claude.settings import EVENTS, HOOK_TIMEOUT
 
-_OF_TOOLS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest"})
+_OF_TOOLS = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionRequest"})
 
 
 class InstalledHook(NamedTuple):

@@ -2,7 +2,8 @@
 
 A turn's beginning and end are reported by a command, which keeps the report when nobody listens.
 Tool events are posted by the client itself: they come often, nothing is lost that its transcript
-does not tell again, and no process has to be started for each.
+does not tell again, and no process has to be started for each. A tool's beginning is not reported
+at all: the client would wait 8 to 10 ms for it at every call, twice as long as for its end.
 """
 
 import shlex
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 HOOK_TIMEOUT = 10
-_TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest")
+_TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure", "PermissionRequest")
 _OTHER_EVENTS = (
     "SessionStart",
     "SessionEnd",
