@@ -135,3 +135,19 @@ def test_a_hook_of_a_removed_installation_harms_no_agent(
     hook = subprocess.run([folders.hook_command], input=b"{}", capture_output=True)
 
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+
+
+def test_an_adopted_session_has_a_folder_and_a_mark(folders: SessionFolders, home: Home) -> None:
+    """Installed hooks call sm only while there is a mark."""
+    folders.make(ADA)
+    folders.note_adopted(ADA)
+    folders.note_adopted(ADA)
+
+    assert Path(folders.raw_log(ADA)).read_bytes() == b""
+    assert [path.name for path in home.adopted.iterdir()] == [ADA]
+    assert _mode(home.adopted) == 0o700
+
+    folders.forget_adopted(ADA)
+    folders.forget_adopted(ADA)
+
+    assert list(home.adopted.iterdir()) == []

@@ -73,6 +73,8 @@ class SessionDetail(SessionView):
     reminders: list[ReminderView]
     raw_log: str
     proves: bool
+    adopted: bool
+    limits: list[str]
 
 
 class SightingView(TypedDict):
@@ -142,6 +144,14 @@ class NewSessionBody(TypedDict):
     parent: NotRequired[str | None]
     environment: NotRequired[dict[str, str]]
     prompt: NotRequired[str | None]
+
+
+class AdoptBody(TypedDict):
+    pane: str
+    id: NotRequired[str]
+    socket: NotRequired[str | None]
+    name: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class RenameBody(TypedDict):

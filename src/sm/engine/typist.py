@@ -169,7 +169,12 @@ class Typist:
         """In the record of today, and in the one kept when the message was given."""
         dialect = self._dialects.named(session.agent)
         verdict = Record.OPEN
-        for path in dict.fromkeys((attempt.transcript, session.context.transcript)):
+        paths = [attempt.transcript, session.context.transcript]
+        if session.adopted and session.pane is not None:
+            # No hook need have told us that a person cleared the context.
+            status = self._status(session, session.pane)
+            paths.append(status.transcript if status is not None else None)
+        for path in dict.fromkeys(paths):
             if path is None:
                 continue
             verdict = await asyncio.to_thread(dialect.search, Path(path), attempt)
