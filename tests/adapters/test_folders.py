@@ -162,3 +162,19 @@ def test_an_installed_hook_starts_python_only_if_it_must(
 
     assert _installed(folders, {}).endswith(b"--installed\n")
     assert len(list(home.spool.iterdir())) == 1
+
+
+def test_an_adopted_session_has_a_folder_and_a_mark(folders: SessionFolders, home: Home) -> None:
+    """Installed hooks call sm only while there is a mark."""
+    folders.make(ADA)
+    folders.note_adopted(ADA)
+    folders.note_adopted(ADA)
+
+    assert Path(folders.raw_log(ADA)).read_bytes() == b""
+    assert [path.name for path in home.adopted.iterdir()] == [ADA]
+    assert _mode(home.adopted) == 0o700
+
+    folders.forget_adopted(ADA)
+    folders.forget_adopted(ADA)
+
+    assert list(home.adopted.iterdir()) == []

@@ -20,6 +20,8 @@ FLAGS = {
     "explain": "--json",
     "attach": "",
     "kill": "--json",
+    "adopt": "--agent --json --tmux-socket",
+    "release": "--json",
     "rename": "--json",
     "wait": "--for --timeout --json",
     "tail": "-f --json",

@@ -29,7 +29,7 @@ class Stage:
         processes = ProcessTable(self.world)
         dialects = ScriptedDialects(self.world)
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
-        launcher = Launcher(self.world, processes, self.folders)
+        launcher = Launcher(self.world, processes, self.folders, ScriptedDialects(self.world))
         self.actor = Actor(self.world, typist, launcher, Reader(dialects, LoopClock()), self.log)
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()

@@ -14,7 +14,7 @@ from sm.adapters.store.memory import MemoryStore
 from sm.adapters.store.sql import SqlStore
 from sm.adapters.system import ProcessTable as RealProcesses
 from sm.adapters.system import SystemClock
-from sm.adapters.tmux.server import TmuxTerminal
+from sm.adapters.tmux.router import TmuxRouter
 from sm.engine import ports
 from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
 from tests.engine.timelapse import LoopClock
@@ -23,7 +23,7 @@ from tests.engine.world import Inboxes, ProcessTable, ScriptedDialect, ScriptedD
 FITS = [
     (Store, MemoryStore),
     (Store, SqlStore),
-    (Terminal, TmuxTerminal),
+    (Terminal, TmuxRouter),
     (Terminal, World),
     (Dialect, ClaudeDialect),
     (Dialect, GenericDialect),

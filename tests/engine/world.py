@@ -7,11 +7,12 @@ and writes what its model was given into its transcript a moment later.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sm.core import envelope
+from sm.core.adoption import Found, Process, Spot
 from sm.core.events import (
     ContextEnded,
     ContextStarted,
@@ -120,6 +121,11 @@ class Agent:
     """Taken from the inbox, not yet given to the model."""
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
+
+    owner: SessionId | None = None
+    """Whose tag is on its pane, where sm did not start it."""
+    status: AgentStatus | None = None
+    """What it says in its state file, where that is not simply what it does."""
 
     @property
     def sign(self) -> Sign:
@@ -349,7 +355,7 @@ class Agent:
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
-            session=self.session,
+            session=self.owner or self.session,
         )
 
 
@@ -454,6 +460,42 @@ class World:
         if session in self.agents:
             self.agents[session].dead = self.agents[session].gone = True
 
+    # --- agents that somebody else started -------------------------------------------------
+
+    async def examine(self, target: str, socket: str | None) -> Spot | None:
+        self._answers()
+        agent = next((a for a in self.agents.values() if a.pane.id == target and not a.gone), None)
+        if agent is None or socket is not None:
+            return None
+        return Spot(
+            pane=agent.pane.id,
+            socket=agent.pane.socket,
+            tmux_session=agent.tmux_name,
+            pid=agent.pane.pid,
+            dead=agent.dead,
+            command="scripted",
+            owner=agent.owner,
+            is_ours=agent.owner is not None,
+            piped=False,
+        )
+
+    async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
+        self._answers()
+        self.calls.append(f"take {session}")
+        agent = self._in(pane)
+        if agent is None or agent.dead or agent.owner not in (None, session):
+            return False
+        agent.owner = session
+        self._answered()
+        return True
+
+    async def release(self, pane: PaneId, session: SessionId) -> None:
+        self._answers()
+        self.calls.append(f"release {session}")
+        agent = self._in(pane)
+        if agent is not None and agent.owner == session:
+            agent.owner = None
+
 
 @dataclass(slots=True)
 class ProcessTable:
@@ -473,6 +515,25 @@ class ProcessTable:
 
     def is_stopped(self, pid: int) -> bool:
         return self._at(pid).stopped
+
+    def tree(self, pid: int) -> list[Process]:
+        return [
+            Process(
+                pid=agent.pane.pid,
+                parent=1,
+                started=STARTED,
+                name=agent.session,
+                command=("scripted", "--fast"),
+                environment={},
+                foreground=agent.foreground,
+            )
+            for agent in self.world.agents.values()
+            if agent.pane.pid == pid and not agent.dead
+        ]
+
+    async def end(self, pid: int, started: int) -> bool:
+        self._at(pid).die()
+        return True
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
         self.watched[pid] = ended
@@ -543,7 +604,26 @@ class ScriptedDialect:
     def compacts_at(self, session: Session) -> int | None:
         return None
 
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        """Agents named ``stranger…`` were started by somebody else."""
+        return [
+            Found(
+                pid=process.pid,
+                started=process.started,
+                context=ContextId(f"context of {process.name}"),
+                transcript=f"/transcripts/{process.name}",
+                cwd="/shop",
+                arguments=process.command[1:],
+                status=None,
+            )
+            for process in processes
+            if process.name.startswith("stranger")
+        ]
+
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        told = next((a.status for a in self.world.agents.values() if a.pane.pid == pid), None)
+        if told is not None:
+            return told
         agent = self.world.agent(transcript_path.name.partition(".")[0])
         return AgentStatus(sign=agent.sign, at=agent.since) if agent.waits else None
 
@@ -584,6 +664,7 @@ class Inboxes:
 class ScriptedDialects:
     world: World
     ways: tuple[Way, ...] = TYPING
+    recognisable: tuple[str, ...] = ("scripted",)
 
     def named(self, agent: str) -> Dialect:
         return ScriptedDialect(self.world, agent, proves=agent != "cat", ways=self.ways)
@@ -598,6 +679,7 @@ class NoFolders:
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
+    adopted: set[SessionId] = field(default_factory=set)
 
     hook_command: Path = Path("/home/bin/hook")
 
@@ -626,3 +708,12 @@ class NoFolders:
 
     def forget_environment(self, session: SessionId) -> None:
         self.forgotten.append(session)
+
+    def make(self, session: SessionId) -> None:
+        self.prepared[session] = {}
+
+    def note_adopted(self, session: SessionId) -> None:
+        self.adopted.add(session)
+
+    def forget_adopted(self, session: SessionId) -> None:
+        self.adopted.discard(session)

@@ -76,6 +76,20 @@ class SessionFolders:
         write_private(self._launch_file(session), json.dumps(launch).encode())
         Path(self.raw_log(session)).touch(mode=0o600)
 
+    def make(self, session: SessionId) -> None:
+        """The folder of a session whose agent sm did not start."""
+        self.folder(session).mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(self.raw_log(session)).touch(mode=0o600)
+
+    def note_adopted(self, session: SessionId) -> None:
+        """Installed hooks look whether there is any such file before they call us."""
+        self._home.adopted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._home.adopted / session).touch(mode=0o600)
+
+    def forget_adopted(self, session: SessionId) -> None:
+        with contextlib.suppress(OSError):  # the next start tries again
+            (self._home.adopted / session).unlink(missing_ok=True)
+
     def forget_environment(self, session: SessionId) -> None:
         with contextlib.suppress(OSError):  # the next start tries again
             self._launch_file(session).unlink(missing_ok=True)

@@ -89,6 +89,8 @@ class SessionDetail(SessionView):
     proves: bool
     degraded: list[str]
     """What does not work with its agent, and what is done instead."""
+    adopted: bool
+    limits: list[str]
 
 
 class SightingView(TypedDict):
@@ -158,6 +160,14 @@ class NewSessionBody(TypedDict):
     parent: NotRequired[str | None]
     environment: NotRequired[dict[str, str]]
     prompt: NotRequired[str | None]
+
+
+class AdoptBody(TypedDict):
+    pane: str
+    id: NotRequired[str]
+    socket: NotRequired[str | None]
+    name: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class RenameBody(TypedDict):

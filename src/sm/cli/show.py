@@ -57,6 +57,12 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         "last words": brief(s["last_words"]) or "-",
         "raw log": s["raw_log"],
     }
+    if s["adopted"]:
+        rows["adopted"] = "yes: sm did not start it" + (
+            " and cannot promise:" if s["limits"] else ""
+        )
+    for number, limit in enumerate(s["limits"], 1):
+        rows[f"limit {number}"] = limit
     if exit_ is not None:
         how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
         rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"

@@ -20,6 +20,20 @@ class LaunchAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakePane:
+    """Mark the pane of an adopted agent as ours and keep its log; nothing is started."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetGoPane:
+    """Take every mark of ours from the pane of an adopted agent."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KillAgent:
     repeatable: ClassVar[bool] = True
 
@@ -116,6 +130,8 @@ class QueueNotice:
 
 Effect = (
     LaunchAgent
+    | TakePane
+    | LetGoPane
     | KillAgent
     | RenameTmux
     | CheckPane

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
-from sm.core.state import AS_IT_COMES, Activity, Compaction, Usage
+from sm.core.state import AS_IT_COMES, Activity, Adoption, Compaction, Usage
 from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
@@ -46,6 +46,23 @@ class SessionRequested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionAdopted:
+    """An agent that somebody else started is to be a session from now on."""
+
+    id: SessionId
+    name: str
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: str
+    parent: SessionId | None
+    proves: bool
+    context: ContextId | None
+    transcript: str | None
+    adoption: Adoption
+    ways: tuple[Way, ...] = TYPING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStarted:
     pane: Pane
 
@@ -62,6 +79,8 @@ class AgentExited:
     status: int | None
     signal: int | None
     evidence: str
+    left: bool = False
+    """It was seen to have taken its leave, where nobody can tell its exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +100,19 @@ class TerminalLost:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillRequested:
     by: str
+    spare: bool = False
+    """An adopted agent is let go and lives on; only the session ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKilled:
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneLetGo:
+    """Nothing of ours is left in the pane of an adopted session."""
+
     evidence: str
 
 
@@ -315,6 +343,7 @@ class EffectFailed:
 
 Event = (
     SessionRequested
+    | SessionAdopted
     | AgentStarted
     | LaunchFailed
     | AgentExited
@@ -322,6 +351,7 @@ Event = (
     | TerminalLost
     | KillRequested
     | AgentKilled
+    | PaneLetGo
     | Renamed
     | TmuxRenamed
     | DaemonStarted

@@ -30,6 +30,9 @@ class State(StrEnum):
     """No evidence allows a claim. Never taken for idle."""
 
 
+_TYPED = frozenset({Route.PASTE, Route.INTERRUPT})
+
+
 class Source(StrEnum):
     """Where evidence comes from, best first."""
 
@@ -176,6 +179,16 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """How a session came to an agent that sm did not start."""
+
+    pane: Pane
+    """Where it was found. The process is the agent's own, perhaps in a person's shell."""
+    logged: bool
+    """Its output is kept from then on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     id: SessionId
     name: str
@@ -214,6 +227,9 @@ class Session:
     lost: bool = False
     """tmux did not answer when last asked."""
     kill_requested: bool = False
+    spared: bool = False
+    """Asked to end without its agent: it is let go."""
+    adoption: Adoption | None = None
     leaving: bool = False
     """The agent reported that a person told it to exit."""
     exit: Exit | None = None
@@ -232,8 +248,21 @@ class Session:
     def alive(self) -> bool:
         return self.exit is None and self.pane is not None
 
+    @property
+    def adopted(self) -> bool:
+        """Its agent was started by somebody else, without our settings."""
+        return self.adoption is not None
+
+    @property
+    def heard(self) -> bool:
+        """Whether its agent's hooks reach us."""
+        return any(s.source is Source.HOOK for s in self.sightings)
+
     def allows(self, route: Route, length: int = 0) -> bool:
         """Whether a text of this length can be given by this route."""
+        # An adopted agent was never told of an inbox, and need not have our hooks.
+        if self.adopted and route not in _TYPED and (route is Route.DOORBELL or not self.heard):
+            return False
         way = next((w for w in self.ways if w.route is route), None)
         return way is not None and (way.limit is None or length <= way.limit)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sm.core.ids import PaneId, SessionId
+from sm.core.ids import ContextId, PaneId, SessionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,11 @@ class Pane:
     pid: int
     started: int
     """The process's start time in clock ticks: a reused pid is another process."""
+
+    @property
+    def number(self) -> str:
+        """tmux's own ``%N``, without the server."""
+        return self.id.partition("@")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +97,9 @@ class AgentStatus:
     at: float
     """Since when."""
     detail: str = ""
+    context: ContextId | None = None
+    """Which context window it has now, where the file says so."""
+    transcript: str | None = None
 
 
 class Obstacle(StrEnum):

@@ -26,7 +26,7 @@ from sm.core.events import (
     TurnFailed,
 )
 from sm.core.ids import ContextId, MessageId, PromptId
-from sm.core.state import Session, Sighting, Source, Turn
+from sm.core.state import Context, Session, Sighting, Source, Turn
 from sm.core.terminal import AgentStatus, Sign
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -240,22 +240,43 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
     """The session after a look at its agent's own state file; a newer hook knows better."""
     status = event.status
     session = replace(session, lost=False)
+    effects: tuple[Effect, ...] = ()
+    if session.adopted:
+        session, effects = _followed(session, status, now)
     if any(s.source is Source.HOOK and _outdates(s, status, now) for s in session.sightings):
-        return session, ()
+        return session, effects
     match status.sign:
         case Sign.DIALOG:
-            return replace(session, dialog=session.dialog or status.detail), ()
+            return replace(session, dialog=session.dialog or status.detail), effects
         case Sign.BUSY:
             asked: tuple[Effect, ...] = (ReadActivity(),) if session.turn is None else ()
             turn = session.turn or Turn(prompt=None, started_at=status.at)
-            return replace(session, dialog=None, turn=turn, ready=True), asked
+            return replace(session, dialog=None, turn=turn, ready=True), (*effects, *asked)
         case Sign.PROMPT:
             session = replace(session, ready=True, dialog=None)
             if session.turn is not None:
-                return finish_turn(session, now, how=f"the agent says it is {status.detail}")
+                session = usage.wanted(session, now) if session.adopted else session
+                session, told = finish_turn(
+                    session, now, how=f"the agent says it is {status.detail}"
+                )
+                return session, (*effects, *told)
         case Sign.UNKNOWN:
             pass
-    return session, ()
+    return session, effects
+
+
+def _followed(session: Session, status: AgentStatus, now: float) -> Result:
+    """Its agent has another context by now and had no hook to tell us: a person cleared it."""
+    old = session.context
+    if status.context is None or status.context == old.id:
+        return session, ()
+    session, effects = finish_turn(session, now, how="the context was replaced")
+    context = Context(
+        number=old.number + 1 if old.id is not None else old.number,
+        id=status.context,
+        transcript=status.transcript or old.transcript,
+    )
+    return replace(session, context=context, ready=True, dialog=None), effects
 
 
 def activity_seen(session: Session, event: ActivitySeen) -> Session:

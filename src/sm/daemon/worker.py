@@ -26,6 +26,7 @@ from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.conf import private_conf
+from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
 from sm.core.ids import SessionId
@@ -120,7 +121,8 @@ class Worker:
         store = await self.open_store()
         processes = ProcessTable()
         terminal = self._terminal(processes)
-        engine = self._engine(store, terminal, processes)
+        router = TmuxRouter(terminal, home=self.home.tag, started=processes.started)
+        engine = self._engine(store, router, processes)
         intake = Intake(Spool(self.home.spool), engine, self.log)
         intake.sweep(time.time())
         await terminal.start()
@@ -128,6 +130,7 @@ class Worker:
             async with engine.running(VERSION, intake.drain):
                 yield engine, intake, terminal
         finally:
+            await router.close()
             await terminal.close()
             await store.close()
 
@@ -145,7 +148,7 @@ class Worker:
         terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
         return terminal
 
-    def _engine(self, store: Store, terminal: TmuxTerminal, processes: ProcessTable) -> Engine:
+    def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
         folders = SessionFolders(self.home)
         return Engine(
             store=store,

@@ -9,6 +9,7 @@ from sm.core.effects import (
     InterruptTurn,
     KillAgent,
     LaunchAgent,
+    LetGoPane,
     PasteText,
     PressEnter,
     QueueNotice,
@@ -17,6 +18,7 @@ from sm.core.effects import (
     RenameTmux,
     RingBell,
     SeekMessage,
+    TakePane,
 )
 from sm.core.events import (
     AgentKilled,
@@ -129,6 +131,10 @@ class Actor:
         match effect:
             case LaunchAgent():
                 return await self._launcher.launch(self.loop.session(session_id))
+            case TakePane():
+                return await self._launcher.adopter.take(self.loop.session(session_id))
+            case LetGoPane():
+                return await self._launcher.adopter.let_go(self.loop.session(session_id))
             case CheckPane():
                 return await self._launcher.check(self.loop.session(session_id))
             case KillAgent():
@@ -155,6 +161,9 @@ class Actor:
                 assert_never(effect)
 
     async def _kill(self, session_id: SessionId) -> Event:
+        session = self.loop.session(session_id)
+        if session.adopted:
+            return await self._launcher.adopter.end(session)
         await self._terminal.kill(session_id)
         self._launcher.forget(session_id)
         return AgentKilled(evidence="its tmux session was ended")

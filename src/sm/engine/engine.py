@@ -22,11 +22,13 @@ from sm.core.events import (
     ReminderCancelled,
     ReminderSet,
     Renamed,
+    SessionAdopted,
     SessionRequested,
+    StatusSeen,
     UsageSeen,
 )
-from sm.core.ids import HookId, MessageId, ReminderId, SessionId
-from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
+from sm.core.ids import ContextId, HookId, MessageId, ReminderId, SessionId
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
@@ -34,6 +36,7 @@ from sm.core.terminal import View
 from sm.core.usage import is_news
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
+from sm.engine.adoption import NotAdoptableError
 from sm.engine.degraded import degraded
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
@@ -46,6 +49,8 @@ from sm.engine.watch import ProcessWatch, Watch
 T = TypeVar("T")
 
 LAUNCH_WITHIN = 15.0
+JUDGED_WITHIN = 3.0
+"""How long an adopted agent's state may take to be read from its screen."""
 DRAIN_WITHIN = 5.0
 MAX_TEXT = 1_000_000
 
@@ -70,6 +75,8 @@ class SessionFolders(Folders, Protocol):
 
     def tidy(self, known: Iterable[SessionId]) -> None: ...
 
+    def make(self, session: SessionId) -> None: ...
+
 
 Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
@@ -85,6 +92,18 @@ class NewSession:
     parent: str | None
     environment: Mapping[str, str]
     prompt: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAdoption:
+    id: SessionId
+    pane: str
+    """Any tmux target."""
+    socket: str | None
+    """The caller's tmux server; ours is asked too."""
+    name: str | None
+    agent: str | None
+    """None: whichever is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +145,7 @@ class Engine:
         self._inbox = inbox
         self._routes = routes
         self._hook_url = hook_url
-        self._launcher = Launcher(terminal, processes, folders)
+        self._launcher = Launcher(terminal, processes, folders, dialects)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
         self._actor = Actor(terminal, typist, self._launcher, reader, log)
@@ -145,6 +164,7 @@ class Engine:
         for session in self.loop.sessions:
             if session.state is State.ENDED:
                 self._folders.forget_environment(session.id)
+        self._launcher.adopter.tidy(self.loop.sessions)
         async with asyncio.TaskGroup() as tasks:
             workers = [tasks.create_task(self.loop.run())]
             if drain is not None:
@@ -232,7 +252,7 @@ class Engine:
             return known
         parent = self.find(request.parent).id if request.parent else None
         dialect = self.dialects.named(request.agent)
-        name = self._name_for(request, dialect.name)
+        name = self._name_for(request.name, dialect.name)
         environment = self.dialects.clean(request.environment)
         try:
             line = dialect.plan(
@@ -276,16 +296,56 @@ class Engine:
         await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
         return self.session(request.id)
 
+    async def adopt(self, request: NewAdoption) -> Session:
+        """Take over an agent that runs. The same id again is the same request, sent again."""
+        known = await self._stored(lambda: self._session_or_none(request.id))
+        if known is not None:
+            return known
+        try:
+            candidate = await self._launcher.adopter.find(
+                request.pane, request.socket, request.agent, self.loop.sessions
+            )
+        except NotAdoptableError as error:
+            raise RefusedError(str(error)) from None
+        found, dialect = candidate.found, self.dialects.named(candidate.agent)
+        name = self._name_for(request.name, dialect.name)
+        self._folders.make(request.id)
+        event = SessionAdopted(
+            id=request.id,
+            name=name,
+            agent=candidate.agent,
+            arguments=found.arguments,
+            cwd=found.cwd,
+            parent=None,
+            proves=dialect.proves,
+            context=found.context,
+            transcript=found.transcript,
+            adoption=candidate.adoption,
+            ways=self._ways(candidate.agent),
+        )
+        try:
+            await self.loop.post(request.id, event)
+        except Exception:
+            self._folders.discard(request.id)
+            raise
+        await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
+        if found.status is not None and self.session(request.id).alive:
+            await self.loop.post(request.id, StatusSeen(status=found.status))
+        await self.wait_until(
+            lambda: self.session(request.id).state is not State.STARTING, JUDGED_WITHIN
+        )
+        return self.session(request.id)
+
     def _ways(self, agent: str) -> tuple[Way, ...]:
         """The routes the agent offers, less those the configuration switched off."""
         dialect = self.dialects.named(agent)
         allowed = self._routes(dialect.name)
         return tuple(way for way in dialect.ways if way.route in allowed)
 
-    def _name_for(self, request: NewSession, stem: str) -> str:
-        if request.name is None:
+    def _name_for(self, wanted: str | None, stem: str) -> str:
+        if wanted is None:
             return naming.free_name(stem, self.loop.sessions)
-        return naming.check_name(request.name, self.loop.sessions)
+        return naming.check_name(wanted, self.loop.sessions)
 
     def _message(self, to: SessionId, text: str) -> Message:
         return Message(
@@ -296,12 +356,22 @@ class Engine:
             queued_at=self.clock.now(),
         )
 
-    async def kill(self, reference: str, *, by: str) -> Session:
+    async def release(self, reference: str, *, by: str) -> Session:
+        """Let go of an adopted session; its agent lives on without us."""
+        session = self.find(reference)
+        if not session.adopted:
+            raise RefusedError(
+                f"{session.name} was started by sm and cannot be let go. End it with:"
+                f" sm kill {session.name}"
+            )
+        return await self.kill(session.id, by=by, spare=True)
+
+    async def kill(self, reference: str, *, by: str, spare: bool = False) -> Session:
         """End a session; one that has already ended is what was asked for."""
         session = self.find(reference)
         if session.state is State.ENDED:
             return session
-        await self.loop.post(session.id, KillRequested(by=by))
+        await self.loop.post(session.id, KillRequested(by=by, spare=spare))
         ended = await self.wait_until(
             lambda: self.session(session.id).state is State.ENDED, LAUNCH_WITHIN
         )
@@ -455,6 +525,35 @@ class Engine:
             inbox = self._inbox.folder(session_id) if event.bell else None
             return dialect.greeting(inbox) if greets else b""
         return self._answer(after, dialect, event, hook)
+
+    async def stray_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool = False
+    ) -> bytes:
+        """Take in a report that names no session of ours, if an adopted agent sent it.
+
+        Any other client's (a nested one, one nobody adopted) changes nothing.
+        """
+        sessions = list(self.loop.sessions)
+        found = self._launcher.adopter.owner(self._reporter(payload, hook, at), sessions)
+        if found is None:
+            return b""
+        session, status = found
+        if status is not None:
+            # Posted in one breath with the report, which would be a stranger's without it.
+            ignore_outcome(self.loop.post(session.id, StatusSeen(status=status)))
+        return await self.hook(session.id, payload, hook=hook, at=at, answerable=answerable)
+
+    def _reporter(self, payload: bytes, hook: HookId, at: float) -> ContextId | None:
+        """Whose report it is, by the client's own id."""
+        for agent in dict.fromkeys(s.agent for s in self.loop.sessions if s.adopted and s.alive):
+            try:
+                event = self.dialects.named(agent).decode_hook(
+                    payload, hook=hook, at=at, answerable=False
+                )
+            except MalformedHookError:
+                continue
+            return event.context if isinstance(event, UsageSeen) else event.hook.context
+        return None
 
     @staticmethod
     def _answer(session: Session, dialect: Dialect, event: HookEvent, hook: HookId) -> bytes:

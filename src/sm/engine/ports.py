@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from sm.core.adoption import Found, Process, Spot
 from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
@@ -90,6 +91,15 @@ class Terminal(Protocol):
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
 
+    async def examine(self, target: str, socket: str | None) -> Spot | None:
+        """Look at a pane of any server (None: ours) without touching it."""
+
+    async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
+        """Tag a living pane that is nobody's and keep its output; whether it is tagged now."""
+
+    async def release(self, pane: PaneId, session: SessionId) -> None:
+        """Take our tags and our pipe from the pane, if it still has this session's."""
+
 
 class Dialect(Protocol):
     """All we know of one agent program."""
@@ -139,8 +149,14 @@ class Dialect(Protocol):
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         """What the agent says of itself in its state file, if it keeps one."""
 
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        """Every agent of this kind among these processes, each after its parent."""
+
 
 class Dialects(Protocol):
+    recognisable: tuple[str, ...]
+    """Agents that are known when they are found running."""
+
     def named(self, agent: str) -> Dialect:
         """The dialect for what a person wrote after --agent; any other command is generic."""
 
@@ -172,6 +188,12 @@ class Processes(Protocol):
         """Whether the process's group owns its terminal."""
 
     def is_stopped(self, pid: int) -> bool: ...
+
+    def tree(self, pid: int) -> list[Process]:
+        """A process and all its descendants, each after its parent."""
+
+    async def end(self, pid: int, started: int) -> bool:
+        """End this very process, gently first; whether it is gone."""
 
 
 class Clock(Protocol):

@@ -187,7 +187,11 @@ class Typist:
         """In every record the agent has kept since the message was given."""
         dialect = self._dialects.named(session.agent)
         verdict = Record.OPEN
-        paths = (*attempt.transcripts, session.context.transcript)
+        paths = [*attempt.transcripts, session.context.transcript]
+        if session.adopted and session.pane is not None:
+            # No hook need have told us that a person cleared the context.
+            status = self._status(session, session.pane)
+            paths.append(status.transcript if status is not None else None)
         for path in dict.fromkeys(path for path in paths if path is not None):
             found = await asyncio.to_thread(dialect.search, Path(path), attempt)
             if found is Record.HELD:

@@ -1,7 +1,8 @@
 """The eyes: notices what no hook tells. A turn that ended silently, a dialog, a death.
 
-Looks only at sessions whose state could change without a report; an idle one costs nothing. A
-look is not news by itself: only what contradicts the claimed state is posted.
+Looks only at sessions whose state could change without a report; an idle one costs nothing, an
+adopted one the reading of a small file. A look is not news by itself: only what contradicts the
+claimed state is posted.
 """
 
 import asyncio
@@ -160,7 +161,7 @@ class Watch:
         if status is None or status.sign is Sign.UNKNOWN:
             return False
         is_settled = self._loop.clock.now() - status.at >= SETTLED
-        if is_settled and _contradicts(status, session):
+        if (is_settled and _contradicts(status, session)) or _is_elsewhere(status, session):
             await self._tell(session.id, StatusSeen(status=status))
         return True
 
@@ -185,19 +186,26 @@ class Watch:
 
 
 def _needs_eyes(session: Session) -> bool:
-    """Also a session of any kind that tmux once did not answer for."""
-    return session.alive and (session.lost or (session.proves and session.state in WATCHED))
+    """Also a session of any kind that tmux once did not answer for, and an adopted one always:
+    nothing but its own file may tell of its turns."""
+    in_doubt = session.state in WATCHED or session.adopted
+    return session.alive and (session.lost or (session.proves and in_doubt))
 
 
 def _is_interrupting(session: Session) -> bool:
     return session.attempt is not None and session.attempt.step is Step.INTERRUPTING
 
 
+def _is_elsewhere(status: AgentStatus, session: Session) -> bool:
+    """Whether an adopted agent went on in another context, of which no hook need tell."""
+    return session.adopted and status.context not in (None, session.context.id)
+
+
 def _contradicts(seen: Screen | AgentStatus, session: Session) -> bool:
     """Whether the agent shows something else than the state we claim."""
     match seen.sign:
         case Sign.PROMPT:
-            return True
+            return session.state is not State.IDLE
         case Sign.DIALOG:
             return session.state is not State.WAITING
         case Sign.BUSY:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.api.types import (
+    AdoptBody,
     ContextUsage,
     Explanation,
     LogView,
@@ -18,7 +19,7 @@ from sm.api.types import (
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
-from sm.engine.engine import NewSession, RefusedError
+from sm.engine.engine import NewAdoption, NewSession, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import context_usage, event_view, explanation, session_detail, session_view
 
@@ -53,6 +54,31 @@ async def create(call: Call) -> SessionDetail:
     if session.pane is None and session.exit is not None:
         raise RefusedError(f"{session.name} could not be started: {session.verdict.says}")
     return _detail(call, session)
+
+
+async def adopt(call: Call) -> SessionDetail:
+    body: AdoptBody = call.body
+    socket = body.get("socket")
+    if socket is not None and not os.path.isabs(socket):  # noqa: PTH117 - never raises
+        raise BadRequestError(f"The tmux socket {socket!r} is no absolute path.")
+    if not body["pane"] or "\0" in body["pane"] + (socket or ""):
+        raise BadRequestError("Name a pane, such as %5 or work:1.0.")
+    session = await call.engine.adopt(
+        NewAdoption(
+            id=SessionId(chosen_id(body.get("id"), "session", 8)),
+            pane=body["pane"],
+            socket=socket,
+            name=body.get("name"),
+            agent=body.get("agent"),
+        )
+    )
+    if session.pane is None and session.exit is not None:
+        raise RefusedError(f"{session.name} could not be adopted: {session.verdict.says}")
+    return _detail(call, session)
+
+
+async def release(call: Call) -> SessionDetail:
+    return _detail(call, await call.engine.release(call.path("session"), by="a person"))
 
 
 def _refuse_unusable(body: NewSessionBody) -> None:
@@ -180,6 +206,14 @@ ENDPOINTS = (
     Endpoint(
         method="POST", path="/sessions", about="Start an agent in a new session", handler=create,
         body=NewSessionBody, gives=SessionDetail, status=201, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="POST", path="/sessions/adopt", about="Take over an agent that runs in tmux",
+        handler=adopt, body=AdoptBody, gives=SessionDetail, status=201, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="POST", path="/sessions/{session}/release", handler=release, gives=SessionDetail,
+        about="Let go of an adopted session; its agent lives on", refusals=(404, 409),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}", about="Everything about one session",

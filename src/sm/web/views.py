@@ -15,6 +15,7 @@ from sm.api.types import (
     SightingView,
     StoredEvent,
 )
+from sm.core.adoption import limits
 from sm.core.delivery import why_waiting
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
@@ -42,7 +43,7 @@ def session_view(session: Session) -> SessionView:
         "context": context_view(context),
         "tmux": None
         if pane is None
-        else {"socket": pane.socket, "session": pane.session, "pane": pane.id},
+        else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": None,
     }
@@ -89,7 +90,16 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "raw_log": raw_log,
         "proves": session.proves,
         "degraded": engine.degraded(session),
+        "adopted": session.adopted,
+        "limits": _limits(session),
     }
+
+
+def _limits(session: Session) -> list[str]:
+    """What cannot be promised for an agent that sm did not start."""
+    if session.adoption is None or not session.alive:
+        return []
+    return limits(heard=session.heard, logged=session.adoption.logged)
 
 
 def reminder_view(session: Session, reminder: Reminder) -> ReminderView:
@@ -176,6 +186,7 @@ def _facts(session: Session, now: float) -> list[str]:
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
         session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        session.adopted and "its agent was adopted: sm did not start it",
         not session.proves and "this kind of agent reports nothing about itself",
     ]
     return [fact for fact in facts if fact]

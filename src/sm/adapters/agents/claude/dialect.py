@@ -1,5 +1,6 @@
 """Claude Code as sm sees it: how to start it and how to read what it reports."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from sm.adapters.agents.claude import (
     answers,
     command_line,
     compaction,
+    finding,
     status,
     transcript,
     usage,
@@ -17,6 +19,7 @@ from sm.adapters.agents.claude.hooks import decode
 from sm.adapters.agents.claude.screen import box_holds, box_holds_only, read_screen
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.program import find_program
+from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
@@ -95,3 +98,9 @@ class ClaudeDialect:
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         return status.read(pid, started, transcript_path)
+
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        return finding.find(processes, self._config_of)
+
+    def _config_of(self, environment: Mapping[str, str]) -> Path:
+        return finding.config_of(environment)

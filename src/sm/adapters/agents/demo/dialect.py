@@ -5,6 +5,7 @@ No code path exists for it alone: its hooks, screen and transcript are read as C
 
 import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from sm.adapters.agents.claude.dialect import ClaudeDialect
@@ -29,6 +30,10 @@ class DemoDialect(ClaudeDialect):
             files={settings: launch_settings(request.hook_command, request.hook_url)},
             context=context,
         )
+
+    def _config_of(self, environment: Mapping[str, str]) -> Path:
+        home = environment.get("HOME") or str(Path.home())
+        return Path(environment.get(CONFIG_VARIABLE) or Path(home, ".config", "sm-demo"))
 
 
 def _config(request: LaunchRequest) -> dict[str, str]:

@@ -2,9 +2,11 @@
 """Any command line as an agent. It gives no evidence, so nothing is ever claimed for it."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from sm.adapters.agents.program import find_program
+from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
@@ -63,6 +65,9 @@ class GenericDialect:
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         return None
+
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        return []
 
 
 def _words(agent: str) -> list[str]:
