@@ -13,5 +13,5 @@ def test_each_agent_is_found_by_its_name() -> None:
         assert agent.name == name
         assert agent.settings_file({"HOME": "/h"}) == Path("/h/.claude/settings.json")
         assert {entry.call["command"] for entry in entries.values()} == {"the command"}
-        assert entries["PreToolUse"].matcher == "*"
+        assert entries["PostToolUse"].matcher == "*"
         assert entries["Stop"].matcher is None

@@ -188,8 +188,8 @@ class Typist:
         dialect = self._dialects.named(session.agent)
         verdict = Record.OPEN
         paths = [*attempt.transcripts, session.context.transcript]
-        if session.adopted and session.pane is not None:
-            # No hook need have told us that a person cleared the context.
+        if session.pane is not None:
+            # A person may have cleared the context, and the hook that tells it be late.
             status = self._status(session, session.pane)
             paths.append(status.transcript if status is not None else None)
         for path in dict.fromkeys(path for path in paths if path is not None):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.agents.claude.status import read
+from sm.core.ids import ContextId
 from sm.core.terminal import AgentStatus, Sign
 
 PID, STARTED = 12907, 339758
@@ -38,7 +39,11 @@ def told(transcript: Path, content: object) -> AgentStatus | None:
 
 def test_a_dialog_is_told_with_what_it_waits_for(transcript: Path) -> None:
     assert told(transcript, SAMPLE) == AgentStatus(
-        sign=Sign.DIALOG, at=1794775312.774, detail="permission prompt"
+        sign=Sign.DIALOG,
+        at=1794775312.774,
+        detail="permission prompt",
+        context=ContextId(SAMPLE["sessionId"]),
+        transcript=str(transcript.with_name(f"{SAMPLE['sessionId']}.jsonl")),
     )
 
 
