@@ -35,7 +35,7 @@ FULL = Sizes(
     idle_sessions=100,
     idle_seconds=20.0,
     cli_runs=21,
-    tool_rounds=8,
+    tool_rounds=4,
     tool_calls=20,
 )
 

@@ -1,12 +1,14 @@
 """What sm costs the real Claude Code: time from one request to the next, with a tool call between.
 
-One client, with sm's hooks and status line switched on and off in its own settings, which it
-follows at once: two clients differ by more than what is to be measured.
+One client, with hooks switched on and off in its own settings, which it follows at once: two
+clients differ by more than what is to be measured. The client itself takes its time for a hook,
+whoever answers it: so the floor is the same hook, answered by a server that does nothing.
 """
 
 import json
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tests.kit.anthropic_api import AnthropicApi, Reply, Request, ToolUse, anthropic_api
 from tests.kit.claude import BOX, ClaudeHome, claude_home, find_claude
@@ -35,39 +37,40 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
         bare = Desk(sm=sm, api=api, home=_home(sm, "bare", api), name="bare")
         sm.new("bare", agent=str(client), environment=bare.environment, cwd=bare.home.cwd)
         wait_until(lambda: BOX in sm.screen("bare"), 30)
-        figures: dict[str, list[float]] = {"with": [], "without": []}
         hooks = _hooks(sm)
+        settings = {"none": {}, "empty": _answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
+        times: dict[str, list[float]] = {name: [] for name in settings}
         for _ in range(sizes.tool_rounds):
-            for name, settings in (("with", hooks), ("without", {})):
-                _set(bare.home, settings)
+            # To and fro: every call is a little slower than the one before.
+            for name in (*settings, *reversed(settings)):
+                _set(bare.home, settings[name])
                 time.sleep(FOLLOWED_AFTER)
-                figures[name] += chain.run(lambda: bare.prompt("begin"))
-    ours, floor = median(figures["with"]), median(figures["without"])
+                times[name] += chain.run(lambda: bare.prompt("begin"))
+    none, empty, ours = (1e3 * median(times[name]) for name in ("none", "empty", "sm"))
+    yield Figure(what="a tool call of Claude Code without hooks, median", measured=none, unit="ms")
     yield Figure(
-        what="a tool call of Claude Code with sm's hooks, median",
-        measured=1e3 * ours,
+        what="  added by sm's hook",
+        measured=ours - none,
         unit="ms",
-        floor=1e3 * floor,
-        floor_is="the same client without them",
-    )
-    yield Figure(
-        what="added by sm to each tool call, median",
-        measured=1e3 * (ours - floor),
-        unit="ms",
+        floor=empty - none,
+        floor_is="the same hook, answered by a server that does nothing",
         goal=at_most(GOAL_MS),
     )
 
 
-def _hooks(sm: Sm) -> dict[str, object]:
-    """As a session of sm has them; they report to ada's address."""
+def _hooks(sm: Sm) -> dict[str, Any]:
+    """Those of a tool call, as a session of sm has them; they report to ada's address."""
     session = sm.json("show", "ada")["id"]
     token = (sm.home.sessions / session / "token").read_text().strip()
     url = f"http://127.0.0.1:{sm.health()['port']}/hooks/{session}"
-    settings = launch_settings(str(sm.home.bin / "hook"), url).decode()
-    settings = settings.replace("$SM_SESSION_TOKEN", token)
-    own = f"env CLAUDE_SESSION_MANAGER_ID={session} {sm.home.bin}"
-    given: dict[str, object] = json.loads(settings.replace(str(sm.home.bin), own))
-    return given
+    text = launch_settings(str(sm.home.bin / "hook"), url).decode()
+    hooks = json.loads(text.replace("$SM_SESSION_TOKEN", token))["hooks"]
+    return {"hooks": {event: calls for event, calls in hooks.items() if "ToolUse" in event}}
+
+
+def _answered_by(hooks: dict[str, Any], url: str) -> dict[str, Any]:
+    call = [{"matcher": "*", "hooks": [{"type": "http", "url": url, "timeout": 10}]}]
+    return {"hooks": dict.fromkeys(hooks["hooks"], call)}
 
 
 def _home(sm: Sm, name: str, api: AnthropicApi) -> ClaudeHome:
@@ -76,7 +79,7 @@ def _home(sm: Sm, name: str, api: AnthropicApi) -> ClaudeHome:
     return home
 
 
-def _set(home: ClaudeHome, settings: dict[str, object]) -> None:
+def _set(home: ClaudeHome, settings: dict[str, Any]) -> None:
     (home.config / "settings.json").write_text(json.dumps({**settings, **PERMISSIONS}))
 
 

@@ -42,7 +42,7 @@ def test_a_dialog_is_told_with_what_it_waits_for(transcript: Path) -> None:
         sign=Sign.DIALOG,
         at=1794775312.774,
         detail="permission prompt",
-        context=ContextId(SAMPLE["sessionId"]),
+        context=ContextId(str(SAMPLE["sessionId"])),
         transcript=str(transcript.with_name(f"{SAMPLE['sessionId']}.jsonl")),
     )
 
