@@ -112,5 +112,5 @@ def _wait_for(listener: socket.socket, event: bytes) -> None:
         with connection:
             received = connection.recv(1 << 16)
             connection.sendall(_ANSWER)
-        if b'"hook_event_name": "%s"' % event in received:
+        if b'"hook_event_name":"%s"' % event in received:
             return

@@ -28,6 +28,10 @@ def context(ada: Desk) -> dict[str, object]:
     return dict(ada.sm.json("show", "ada")["context"])
 
 
+def identity(ada: Desk) -> tuple[object, ...]:
+    return tuple(context(ada)[key] for key in ("number", "id", "transcript"))
+
+
 def test_the_persons_own_settings_still_hold(ada: Desk, tmp_path: Path) -> None:
     """User, project and ``--settings``: every hook runs, the nearest status line is shown."""
     marks = {name: tmp_path / name for name in ("user", "project", "flag")}
@@ -49,7 +53,7 @@ def test_the_persons_own_settings_still_hold(ada: Desk, tmp_path: Path) -> None:
 
     assert all(mark.exists() for mark in marks.values())
     wait_until(lambda: "my own line" in ada.sm.screen("ada"), seen=ada.report)
-    assert context(ada)["tokens"] is not None
+    wait_until(lambda: context(ada)["tokens"] is not None, seen=ada.report)
     assert (user.read_bytes(), project.read_bytes()) == before
 
 
@@ -105,14 +109,14 @@ def test_a_client_the_agent_starts_itself_changes_nothing(ada: Desk) -> None:
     ada.start()
     ada.send("hello")
     ada.settle()
-    before = context(ada)
+    before = identity(ada)
     session = ada.sm.json("show", "ada")["id"]
     nested = {"session_id": str(uuid.uuid4()), "transcript_path": "/x.jsonl", "prompt_id": "p"}
 
     for name in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"):
         ada.sm.client().call("POST", f"/hooks/{session}", {**nested, "hook_event_name": name})
 
-    assert context(ada) == before
+    assert identity(ada) == before
     assert ada.sm.state("ada") == "idle"
 
 
