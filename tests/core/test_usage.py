@@ -9,7 +9,7 @@ from sm.core import usage
 from sm.core.effects import ReadUsage
 from sm.core.events import AgentExited, ContextCompacted, DaemonStarted, UsageSeen
 from sm.core.ids import ContextId
-from sm.core.state import Usage
+from sm.core.state import Session, Usage
 from sm.core.usage import ASK_AFTER, STATUSLINE, TRANSCRIPT
 from tests.core.samples import (
     CONTEXT,
@@ -131,3 +131,27 @@ def test_a_new_daemon_asks_once() -> None:
     assert due(after(session, DaemonStarted(version="2"), at=NOON + 0.5), "usage") == due(
         session, "usage"
     )
+
+
+def test_a_context_that_was_just_compacted_has_no_number_of_its_own() -> None:
+    """An old sample may come after the compaction; the zeros that follow it say that it is old."""
+    session = seen_by(IDLE, tokens=50_000, at=NOON + 1)
+
+    emptied = seen_by(session, tokens=0, at=NOON + 2)
+
+    assert emptied.context.usage is not None
+    assert emptied.context.usage.tokens is None
+
+
+def test_zeros_do_not_outweigh_what_the_record_says() -> None:
+    session = seen_by(IDLE, tokens=724, at=NOON + 1, source=TRANSCRIPT)
+
+    after = seen_by(session, tokens=0, at=NOON + 2)
+
+    assert after.context.usage is not None
+    assert after.context.usage.tokens == 724
+
+
+def seen_by(session: Session, *, tokens: int, at: float, source: str = STATUSLINE) -> Session:
+    sample = Usage(tokens=tokens, window=200_000, model="m", source=source, at=at)
+    return usage.seen(session, UsageSeen(context=session.context.id, usage=sample))

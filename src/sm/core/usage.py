@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sm.core.events import UsageSeen
-from sm.core.state import Session
+from sm.core.state import Session, Usage
 
 STATUSLINE, TRANSCRIPT = "statusline", "transcript"
 ASK_AFTER = 1.0
@@ -19,14 +19,25 @@ def seen(session: Session, event: UsageSeen) -> Session:
     if known is not None:
         if known.at > sample.at:
             return session
-        # An agent that was just started or failed has no number to tell.
         sample = replace(
             sample,
-            tokens=known.tokens if sample.tokens is None else sample.tokens,
+            tokens=_tokens(sample, known),
             window=sample.window or known.window,
             model=sample.model or known.model,
         )
+    elif sample.tokens == 0:
+        sample = replace(sample, tokens=None)
     return replace(session, context=replace(context, usage=sample))
+
+
+def _tokens(sample: Usage, known: Usage) -> int | None:
+    """An agent that was just started or failed has no number to tell. One that tells of nothing
+    was just compacted: its own last number holds no more, one from its record does."""
+    if sample.tokens is None:
+        return known.tokens
+    if sample.tokens == 0:
+        return None if known.source == STATUSLINE else known.tokens
+    return sample.tokens
 
 
 def is_news(session: Session, event: UsageSeen) -> bool:

@@ -43,10 +43,10 @@ class StatusLine(msgspec.Struct):
 
     def usage(self, at: float) -> Usage:
         window = self.context_window or _Window()
-        # Null before the first request, zeros after a compaction: both mean nothing was measured.
-        tokens = window.current_usage.total if window.current_usage else 0
+        # Null before the first request: nothing was measured. Zeros after a compaction.
+        tokens = window.current_usage.total if window.current_usage else None
         return Usage(
-            tokens=tokens or None,
+            tokens=tokens,
             window=window.context_window_size,
             model=self.model.id if self.model else "",
             source=STATUSLINE,
