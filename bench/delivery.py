@@ -18,7 +18,7 @@ from tests.kit.tmux import Tmux, private_tmux, wait_until
 from bench.figures import Figure, median, quantile
 from bench.sizes import Sizes
 from sm.adapters.agents import stub
-from sm.adapters.agents.claude.settings import hook_settings
+from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.tmux.launching import COLS, ROWS
 from sm.api.types import MessageView
 
@@ -77,7 +77,7 @@ def _agent(tmux: Tmux, folder: Path) -> str:
     hook.write_text(f"#!/bin/sh\nexec {call}\n")
     hook.chmod(0o700)
     settings = folder / "settings.json"
-    settings.write_bytes(hook_settings(str(hook)))
+    settings.write_bytes(launch_settings(str(hook)))
     program = [sys.executable, "-I", "-m", "sm.adapters.agents.demo"]
     environment = {
         "PATH": os.environ["PATH"],
@@ -112,5 +112,5 @@ def _wait_for(listener: socket.socket, event: bytes) -> None:
         with connection:
             received = connection.recv(1 << 16)
             connection.sendall(_ANSWER)
-        if b'"hook_event_name": "%s"' % event in received:
+        if b'"hook_event_name":"%s"' % event in received:
             return

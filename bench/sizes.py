@@ -18,6 +18,8 @@ class Sizes:
     idle_sessions: int
     idle_seconds: float
     cli_runs: int
+    tool_rounds: int
+    tool_calls: int
 
 
 FULL = Sizes(
@@ -33,6 +35,8 @@ FULL = Sizes(
     idle_sessions=100,
     idle_seconds=20.0,
     cli_runs=21,
+    tool_rounds=4,
+    tool_calls=20,
 )
 
 SMOKE = Sizes(
@@ -48,4 +52,6 @@ SMOKE = Sizes(
     idle_sessions=2,
     idle_seconds=0.5,
     cli_runs=1,
+    tool_rounds=1,
+    tool_calls=2,
 )

@@ -11,6 +11,12 @@ from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
 
+def allow(sm: Sm, *routes: str) -> None:
+    """Switch off every other route to demo agents."""
+    sm.base.mkdir(parents=True, exist_ok=True)
+    (sm.base / "config.toml").write_text(f"[delivery]\nroutes = {{ demo = {list(routes)} }}\n")
+
+
 def queued(sm: Sm, name: str, text: str) -> str:
     return sm.run("send", name, text).strip()
 
@@ -69,19 +75,23 @@ def test_a_dialog_a_person_opened_is_left_alone_too(sm: Sm) -> None:
     assert (sm.work / "approved").exists(), "the person's own Enter counts"
 
 
-def test_a_draft_is_neither_merged_nor_sent(sm: Sm) -> None:
-    """A person's half-typed text stays theirs; the message waits until they sent or cleared it."""
+@pytest.mark.parametrize("routes", [("doorbell", "paste"), ("paste",)])
+def test_a_draft_is_neither_merged_nor_sent(sm: Sm, routes: tuple[str, ...]) -> None:
+    """A person's half-typed text stays theirs, whether the message goes round it or past it."""
+    allow(sm, *routes)
     sm.new_demo("ada")
     sm.tmux("send-keys", "-t", sm.pane("ada"), "-l", "half a thou")
+    wait_until(lambda: "half a thou" in sm.screen("ada"))
 
-    message = queued(sm, "ada", "one")
+    queued(sm, "ada", "one")
 
-    wait_for_reason(sm, message, "unfinished text")
-    assert "half a thou" in sm.screen("ada")
+    wait_for_arrival(sm, "ada", "one")
+    assert sm.messages("ada")[0]["route"] == routes[0]
+    wait_until(lambda: "❯\xa0half a thou" in sm.screen("ada"))
     sm.tmux("send-keys", "-t", sm.pane("ada"), "-l", "ght")
     sm.tmux("send-keys", "-t", sm.pane("ada"), "Enter")
-    wait_for_arrival(sm, "ada", "one")
-    assert sm.received("ada").count("half a thought") == 1
+    wait_until(lambda: "half a thought" in sm.received("ada"))
+    assert len(sm.received("ada")) == 2
 
 
 def test_a_dead_agent_gets_nothing_typed(sm: Sm) -> None:
@@ -143,6 +153,7 @@ def test_a_swallowed_enter_is_pressed_once_more(sm: Sm) -> None:
 
 def test_an_urgent_message_interrupts_a_working_agent(sm: Sm) -> None:
     """With no gentler route it does not wait for a turn that would take a minute."""
+    allow(sm, "paste", "interrupt")
     sm.new_demo("ada")
     queued(sm, "ada", "%tool true\n%tool sleep 60\n%say never said")
     sm.wait_state("ada", "working")

@@ -135,3 +135,46 @@ def test_a_hook_of_a_removed_installation_harms_no_agent(
     hook = subprocess.run([folders.hook_command], input=b"{}", capture_output=True)
 
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
+
+
+def _installed(folders: SessionFolders, env: dict[str, str]) -> bytes:
+    """What a hook of a person's own settings costs and says, with everything it starts."""
+    done = subprocess.run(
+        ["sh", "-x", folders.hook_command, "--installed"], input=b"{}", capture_output=True, env=env
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    return done.stderr
+
+
+def test_an_installed_hook_starts_python_only_if_it_must(
+    folders: SessionFolders, home: Home
+) -> None:
+    """It is called at every tool of every agent: in a session of ours, and while nobody is
+    adopted, a shell of a millisecond ends it. Otherwise the stub hears of it, and how."""
+    folders.write_scripts()
+    assert b"exec" not in _installed(folders, {})
+    (home.state / "adopted").mkdir()
+    assert b"exec" not in _installed(folders, {})
+    (home.state / "adopted" / "one").touch()
+    (home.state / "adopted" / "two").touch()
+    assert b"exec" not in _installed(folders, {"CLAUDE_SESSION_MANAGER_ID": "0a1b2c3d"})
+    assert not home.spool.exists()
+
+    assert _installed(folders, {}).endswith(b"--installed\n")
+    assert len(list(home.spool.iterdir())) == 1
+
+
+def test_an_adopted_session_has_a_folder_and_a_mark(folders: SessionFolders, home: Home) -> None:
+    """Installed hooks call sm only while there is a mark."""
+    folders.make(ADA)
+    folders.note_adopted(ADA)
+    folders.note_adopted(ADA)
+
+    assert Path(folders.raw_log(ADA)).read_bytes() == b""
+    assert [path.name for path in home.adopted.iterdir()] == [ADA]
+    assert _mode(home.adopted) == 0o700
+
+    folders.forget_adopted(ADA)
+    folders.forget_adopted(ADA)
+
+    assert list(home.adopted.iterdir()) == []

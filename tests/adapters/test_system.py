@@ -218,3 +218,76 @@ def test_the_clock_goes_on() -> None:
     clock = SystemClock()
 
     assert clock.now() <= clock.now()
+
+
+# --- agents that somebody else started ----------------------------------------------------------
+
+
+@linux
+def test_a_tree_is_a_process_and_everything_below_it() -> None:
+    """Each after its parent, with its command line and what it was started with."""
+    shell = subprocess.Popen(
+        ["sh", "-c", "sleep 1001 & wait"], env={"PATH": "/bin:/usr/bin", "A": "b"}
+    )
+    try:
+        table = ProcessTable()
+        while len(table.tree(shell.pid)) < 2:
+            pass
+        first, second = table.tree(shell.pid)
+    finally:
+        subprocess.run(["pkill", "-P", str(shell.pid)], check=True)
+        shell.wait()
+
+    assert (first.pid, first.name, first.parent) == (shell.pid, "sh", os.getpid())
+    assert (second.command, second.parent) == (("sleep", "1001"), shell.pid)
+    assert second.environment["A"] == "b"
+    assert table.tree(shell.pid) == []
+
+
+def test_ps_tells_the_same_processes(sleeper: subprocess.Popen[bytes]) -> None:
+    """Where there is no /proc; without environments."""
+    found = {process.pid: process for process in system.list_ps()}
+
+    assert found[sleeper.pid].command == ("sleep", "1000")
+    assert found[sleeper.pid].parent == os.getpid()
+    assert found[sleeper.pid].started == ProcessTable(read_ps).started(sleeper.pid)
+
+
+@pytest.mark.anyio
+async def test_a_process_is_ended_by_its_start_time_too(sleeper: subprocess.Popen[bytes]) -> None:
+    """A pid that came round again is another process."""
+    table = ProcessTable()
+    started = table.started(sleeper.pid)
+    assert started is not None
+
+    assert await table.end(sleeper.pid, started + 1)
+    assert sleeper.poll() is None
+
+    assert await table.end(sleeper.pid, started)
+    assert sleeper.wait(5) == -signal.SIGTERM
+
+
+@pytest.fixture
+def deaf() -> Iterator[subprocess.Popen[bytes]]:
+    """It does not listen to a gentle word."""
+    script = "trap '' TERM; echo; while :; do sleep 0.05; done"
+    process = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+@pytest.mark.anyio
+async def test_one_that_does_not_listen_is_ended_all_the_same(
+    deaf: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gently first, then not."""
+    monkeypatch.setattr(system, "TERM_WITHIN", 0.2)
+    table = ProcessTable()
+
+    assert await table.end(deaf.pid, table.started(deaf.pid) or 0)
+
+    assert deaf.wait(5) == -signal.SIGKILL

@@ -15,7 +15,8 @@ def test_attaching_shows_the_sessions_terminal(sm: Sm) -> None:
         wait_until(lambda: sm.tmux("list-clients", "-t", "=ada").count("\n") == 1)
         outside.press(pane, "C-b")
         outside.press(pane, "d")
-        wait_until(lambda: "(status 0," in outside.screen(pane), seen=lambda: outside.screen(pane))
+        how = ["display-message", "-p", "-t", pane, "#{pane_dead} #{pane_dead_status}"]
+        wait_until(lambda: outside.run(*how) == "1 0", seen=lambda: outside.screen(pane))
 
     assert sm.state("ada") == "idle"
 

@@ -14,6 +14,8 @@ history_limit = 50000
 url = "sqlite"
 [archive]
 retention = "90d"
+[delivery]
+routes = {}
 [daemon]
 log_level = "info"
 log_size = "5MB"
@@ -36,13 +38,32 @@ def test_the_settings_in_force_are_shown(own: Sm) -> None:
     assert own.run("config") == DEFAULTS
 
 
+def test_tables_within_tables_can_be_copied_back(own: Sm) -> None:
+    own.home.config.write_text('[delivery.routes]\nclaude = ["paste"]\n')
+
+    shown = own.run("config")
+
+    assert 'routes = {"claude" = ["paste"]}' in shown
+    own.home.config.write_text(shown)
+    assert own.run("config") == shown
+
+
+def test_an_unknown_route_is_named(own: Sm) -> None:
+    own.home.config.write_text('[delivery.routes]\nclaude = ["pigeon"]\n')
+
+    refused = own.start("config", "check")
+
+    assert refused.returncode == 1
+    assert "delivery.routes.claude must be a list of stop_reply, " in refused.stderr
+
+
 def test_json_has_the_same_tables(own: Sm) -> None:
     """With what the file changes."""
     own.home.config.write_text("[tmux]\nhistory_limit = 1000\n")
 
     shown = own.json("config")
 
-    assert list(shown) == ["tmux", "store", "archive", "daemon"]
+    assert list(shown) == ["tmux", "store", "archive", "delivery", "daemon"]
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

@@ -98,3 +98,70 @@ def test_hooks_set_aside_are_shown(sm: Sm) -> None:
     assert finding["verdict"] == "note"
     assert finding["says"].startswith("1 set aside, last: ")
     assert finding["remedy"] == f"They are kept in {sm.home.spool / 'bad'}"
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict", "says"),
+    [
+        ("2.1.197 (Claude Code)", "ok", "2.1.197 (Claude Code) at PROGRAM"),
+        ("3.0", "ok", "3.0 at PROGRAM"),
+        ("2.0.76 (Claude Code)", "note",
+         "2.0.76 (Claude Code) at PROGRAM is old: states and messages may be missed"),
+        ("hello", "note", "PROGRAM tells no version: 'hello'"),
+    ],
+)  # fmt: skip
+def test_an_old_client_is_noted(own: Sm, told: str, verdict: str, says: str) -> None:
+    """With what to do; other agents need it not."""
+    program = own.folder / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho '{told}'\n")
+    program.chmod(0o700)
+    path = f"{program.parent}:{own.environment['PATH']}"
+    finding = _findings(own, environment={"PATH": path})["agent claude"]
+
+    assert (finding["verdict"], finding["says"]) == (verdict, says.replace("PROGRAM", str(program)))
+    assert ("claude update" in finding["remedy"]) == (verdict == "note")
+
+
+def _of_hooks(sm: Sm) -> tuple[str, str, str]:
+    finding = _findings(sm)["installed hooks (claude)"]
+    return finding["verdict"], finding["says"], finding["remedy"]
+
+
+def test_the_installed_hooks_are_looked_at(own: Sm) -> None:
+    """Not installed, installed, partly, outdated, without a script, unheeded, unreadable."""
+    file = own.folder / ".claude" / "settings.json"
+    remedy = "Only needed for agents you start without sm: sm install"
+    assert _of_hooks(own) == ("note", f"not installed in {file}", remedy)
+
+    own.run("install")
+    installed = file.read_text()
+    assert _of_hooks(own) == ("ok", f"in {file}", "")
+
+    found = json.loads(installed)
+    del found["hooks"]["Stop"], found["hooks"]["SessionEnd"]
+    file.write_text(json.dumps(found))
+    says = f"partly in {file}; missing: SessionEnd, Stop"
+    again = "Put them back with: sm uninstall, then sm install"
+    assert _of_hooks(own) == ("note", says, again)
+
+    file.write_text(installed)
+    for record in (own.home.state / "installed").iterdir():
+        record.unlink()
+    file.write_text(installed.replace('"timeout": 10', '"timeout": 11'))
+    newer = "Bring them up to date with: sm install"
+    assert _of_hooks(own) == ("note", f"outdated in {file}", newer)
+
+    file.write_text("// mine\n" + installed)
+    verdict, says, remedy = _of_hooks(own)
+    assert (verdict, remedy) == ("bad", f"Remove them from {file}")
+    assert says.startswith(f"in {file}, but claude skips a settings file with comments")
+
+    (own.home.bin / "hook").unlink()
+    says = f"in {file}, but the script they call is missing"
+    assert _of_hooks(own) == ("bad", says, "Make it again with: sm install")
+
+    file.write_text("{")
+    verdict, says, _ = _of_hooks(own)
+    assert verdict == "note"
+    assert says.startswith(f"{file}, line 1, column 2: it ends too early. Mend the file")

@@ -16,7 +16,7 @@ def test_everything_about_a_session_is_shown(sm: Sm) -> None:
 
     assert [line.split(" ")[0] for line in shown.splitlines()] == [
         "session", "agent", "state", "directory", "parent", "children", "started", "process",
-        "tmux", "context", "transcript", "queued", "last", "raw",
+        "tmux", "context", "usage", "transcript", "queued", "last", "raw",
     ]  # fmt: skip
     assert told["session"] == "bob (ID)"
     assert told["agent"] == "demo --delay 0"

@@ -522,7 +522,7 @@ def test_long_last_words_are_cut() -> None:
 def test_a_generic_agent_is_given_messages_unproved() -> None:
     """No report will come: the message stays offered, marked unproved, and the next follows."""
     session, effects = through(GENERIC, queued(), queued(2), TextPasted(mark=MARK), enter())
-    assert [type(effect) for effect in effects] == [PasteText, PressEnter]
+    assert [type(effect).__name__ for effect in effects] == ["PasteText", "PressEnter"]
     assert (held(session).state, held(session).unproved) == (MessageState.OFFERED, True)
 
     session, effects = through(session, fired("retry"), at=NOON + UNPROVED_PAUSE)

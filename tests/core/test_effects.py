@@ -19,11 +19,11 @@ def test_every_effect_is_in_the_union() -> None:
     assert set(get_args(Effect)) == KINDS
 
 
-def test_what_types_or_launches_must_look_first() -> None:
+def test_what_types_rings_or_launches_must_look_first() -> None:
     """After a crash these run again and must recognise what was already done."""
     careful = {kind.__name__ for kind in get_args(Effect) if not kind.repeatable}
 
-    assert careful == {"LaunchAgent", "PasteText", "PressEnter", "InterruptTurn"}
+    assert careful == {"LaunchAgent", "PasteText", "PressEnter", "RingBell", "InterruptTurn"}
 
 
 def test_each_enter_has_a_mark_of_its_own() -> None:

@@ -2,10 +2,14 @@
 
 The core and the real typist run against a simulated tmux and agent. Hooks come late, twice and
 out of order; Enters are swallowed; a person types, clears, answers and interrupts; tmux falls
-silent; the daemon dies between doing something and noting it down.
+silent; the daemon dies between doing something and noting it down. The agent waits for answers
+that are lost or come too late, takes notes and dies with them in hand, calls tools side by side,
+writes its transcript a moment later and begins a new one.
 """
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -20,10 +24,14 @@ from sm.core.effects import (
     InterruptTurn,
     PasteText,
     PressEnter,
+    ReadActivity,
+    ReadUsage,
+    RingBell,
     SeekMessage,
 )
 from sm.core.events import (
     AgentStarted,
+    ContextStarted,
     DaemonStarted,
     Event,
     HookEvent,
@@ -31,25 +39,50 @@ from sm.core.events import (
     MessageQueued,
     ScreenSeen,
     SessionRequested,
+    StatusSeen,
     TimerFired,
+    ToolEnded,
+    ToolStarted,
 )
 from sm.core.ids import ContextId, MessageId, SessionId
-from sm.core.message import Message, MessageState, Mode
+from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
 from sm.core.session import advance, create
 from sm.core.state import Session
-from sm.core.terminal import Screen, Sign
+from sm.core.terminal import AgentStatus, Screen, Sign
 from sm.engine.launcher import Launcher
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
-from sm.engine.watch import WATCHED
+from sm.engine.watch import SETTLED, WATCHED
 from tests.engine.timelapse import NOON, TimelapseLoop
-from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA = SessionId("ada")
 DRAFT = "a person's words"
 TAKEN = (MessageState.ACCEPTED, MessageState.DONE)
 MODES = st.lists(st.sampled_from(Mode), max_size=3)
+ALL = tuple(Way(route=route) for route in Route)
+WAYS = (
+    ALL,
+    ALL,
+    # Nothing fits through a tool result: urgent ones ring.
+    (Way(route=Route.TOOL_RESULT, limit=9), *(w for w in ALL if w.route is not Route.TOOL_RESULT)),
+    (Way(route=Route.STOP_REPLY), Way(route=Route.TOOL_RESULT), *TYPING),
+    (Way(route=Route.DOORBELL), *TYPING),
+    (Way(route=Route.DOORBELL), Way(route=Route.PASTE)),
+    TYPING,
+)
+"""What the agent offers and the configuration leaves on."""
+PATIENCE = 5.0
+"""How long the agent waits for an answer."""
 MOMENT = 0.05
 """Nothing in this world happens at the same instant as something else."""
+
+
+class MachineClock:
+    """The machine's own time."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
 
 
 class Exchange(RuleBasedStateMachine):
@@ -60,13 +93,19 @@ class Exchange(RuleBasedStateMachine):
         self.agent: Agent = self.world.add(ADA)
         self.loop = TimelapseLoop()
         processes = ProcessTable(self.world)
-        self.typist = Typist(self.world, ScriptedDialects(self.world), processes, self.committed)
-        self.launcher = Launcher(self.world, processes, NoFolders())
+        self.inbox = Inboxes()
+        self.typist = Typist(
+            self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed
+        )
+        self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
+        self.launcher = Launcher(self.world, processes, NoFolders(), ScriptedDialects(self.world))
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []
         self.sent: dict[MessageId, Message] = {}
         """Every message, as it was last seen."""
         self.mortal = False
+        self.ways: tuple[Way, ...] = TYPING
+        self.agent.waits = True
         asked = SessionRequested(
             id=ADA, name="ada", agent="scripted", arguments=(), cwd="/", parent=None,
             proves=True, context=ContextId("context of ada"),
@@ -98,6 +137,12 @@ class Exchange(RuleBasedStateMachine):
                 return await self.typist.interrupt(ADA, effect)
             case CheckPane():
                 return await self.launcher.check(self.session)
+            case ReadUsage():
+                return await self.reader.usage(self.session)
+            case ReadActivity():
+                return await self.reader.activity(self.session)
+            case RingBell():
+                return await self.typist.ring(ADA, effect)
             case _:
                 raise AssertionError(f"nobody asked for {effect}")
 
@@ -105,15 +150,40 @@ class Exchange(RuleBasedStateMachine):
         self.time += MOMENT
         return self.loop.run_until_complete(self.outcome(self.pending[0]))
 
+    def take_in(self, event: HookEvent, *, answered: bool = True) -> None:
+        """What the engine does with one report."""
+        if isinstance(event, ContextStarted) and event.hook.answerable:
+            event = replace(event, bell=self.session.allows(Route.DOORBELL))
+        self.post(event)
+        text = self.answer_to(event) if answered else ""
+        if not answered:
+            self.post(DaemonStarted(version="1", ways=self.ways))
+        if isinstance(event, ContextStarted):
+            self.agent.watches = event.bell and answered
+        self.agent.answered(event, text)
+
+    def answer_to(self, event: HookEvent) -> str:
+        attempt = self.session.attempt
+        if attempt is None or attempt.hook != event.hook.id:
+            return ""
+        message = self.sent[attempt.message]
+        return envelope.wrap(message.id, message.sender_name, message.text)
+
     # --- what may happen -----------------------------------------------------------------
 
-    @initialize(mortal=st.sampled_from([False, False, False, True]), told=st.booleans(), sent=MODES)
-    def begin(self, mortal: bool, told: bool, sent: list[Mode]) -> None:
-        self.mortal = mortal
+    @initialize(
+        mortal=st.sampled_from([False, False, False, True]),
+        told=st.booleans(),
+        sent=MODES,
+        ways=st.sampled_from(WAYS),
+    )
+    def begin(self, mortal: bool, told: bool, sent: list[Mode], ways: tuple[Way, ...]) -> None:
+        self.mortal, self.ways = mortal, ways
+        self.post(DaemonStarted(version="1", ways=ways))
         if told:
-            self.a_hook_arrives(0)
+            self.a_hook_arrives(0, answered=True)
         else:
-            self.the_watch_looks()
+            self.the_watch_looks(at_file=False)
         for mode in sent:
             self.send(mode)
 
@@ -135,11 +205,34 @@ class Exchange(RuleBasedStateMachine):
         self.post(MessageCancelled(message=list(self.sent)[-min(back, len(self.sent))]))
 
     @precondition(lambda self: self.agent.hooks)
-    @rule(at=st.sampled_from([0, 0, 0, 1, 2, 3]))
-    def a_hook_arrives(self, at: int) -> None:
+    @rule(at=st.sampled_from([0, 0, 0, 1, 2, 3]), answered=st.sampled_from([True, True, False]))
+    def a_hook_arrives(self, at: int, answered: bool) -> None:
+        """It is taken in; the daemon may die after that and before the answer."""
         hook = self.agent.hooks.pop(min(at, len(self.agent.hooks) - 1))
-        self.told.append(hook)
-        self.post(hook)
+        if not isinstance(hook, ContextStarted):
+            self.told.append(hook)
+        self.take_in(hook, answered=answered)
+
+    @precondition(lambda self: self.agent.awaiting)
+    @rule(spooled=st.booleans())
+    def the_hook_gives_up(self, spooled: bool) -> None:
+        """Its report is spooled, or still on its way: an answer comes too late."""
+        waited = list(self.agent.awaiting)
+        self.agent.lose_patience()
+        if spooled:
+            self.agent.hooks = [
+                replace(e, hook=replace(e.hook, answerable=False)) if e in waited else e
+                for e in self.agent.hooks
+            ]
+
+    @precondition(lambda self: self.agent.hooks)
+    @rule()
+    def tool_hooks_are_lost(self) -> None:
+        """The agent posts them itself, and nobody listens."""
+        lost = [e for e in self.agent.hooks if isinstance(e, ToolStarted | ToolEnded)]
+        self.agent.hooks = [e for e in self.agent.hooks if e not in lost]
+        for event in lost:
+            self.agent.answered(event)
 
     @precondition(lambda self: self.told)
     @rule(back=st.integers(1, 4))
@@ -186,11 +279,13 @@ class Exchange(RuleBasedStateMachine):
     def the_daemon_dies_after_an_effect(self) -> None:
         """Done, but the outcome was never committed: it is asked for again."""
         self.carry_out()
-        self.post(DaemonStarted(version="1"))
+        self.post(DaemonStarted(version="1", ways=self.ways))
 
     @rule(seconds=st.sampled_from([0.6, 2.1, 16.0]))
     def time_passes(self, seconds: float) -> None:
         self.time += seconds
+        if any(self.time - event.hook.at > PATIENCE for event in self.agent.awaiting):
+            self.agent.lose_patience()
         for timer in self.session.timers:
             if timer.due <= self.time:
                 self.post(TimerFired(key=timer.key))
@@ -204,10 +299,15 @@ class Exchange(RuleBasedStateMachine):
             self.time_passes(4.1)
 
     @precondition(lambda self: self.session.alive and self.session.state in WATCHED)
-    @rule()
-    def the_watch_looks(self) -> None:
+    @rule(at_file=st.booleans())
+    def the_watch_looks(self, at_file: bool) -> None:
+        """At what the agent says of itself, or at its screen."""
         if self.agent.dead:
             self.post(self.loop.run_until_complete(self.launcher.check(self.session)))
+        elif at_file and self.session.context.transcript is not None:
+            status = AgentStatus(sign=self.agent.sign, at=self.agent.since, detail="so")
+            if self.time - status.at >= SETTLED:
+                self.post(StatusSeen(status=status))
         else:
             screen = Screen(sign=self.agent.sign, draft=self.agent.box, has_box=True)
             self.post(ScreenSeen(screen=screen))
@@ -217,12 +317,17 @@ class Exchange(RuleBasedStateMachine):
     def is_(self, sign: Sign) -> bool:
         return self.agent.sign is sign and not self.agent.dead
 
-    @precondition(lambda self: self.is_(Sign.BUSY))
-    @rule(how=st.sampled_from(["tool", "tool", "stop", "stop", "fail", "silently", "ask"]))
+    def is_at_work(self) -> bool:
+        return self.is_(Sign.BUSY) and not self.agent.awaiting
+
+    @precondition(lambda self: self.is_at_work())
+    @rule(how=st.sampled_from(["tool", "tool", "end", "stop", "stop", "fail", "silently", "ask"]))
     def the_agent_goes_on(self, how: str) -> None:
         self.time += MOMENT
         match how:
-            case "tool":
+            case "stop" | "end" if self.agent.running:
+                self.agent.end_tool()
+            case "tool" | "end":
                 self.agent.use_tool()
             case "stop":
                 self.agent.finish()
@@ -231,7 +336,59 @@ class Exchange(RuleBasedStateMachine):
             case "ask":
                 self.agent.ask()
             case _:
-                self.agent.sign = Sign.PROMPT
+                self.agent.rest()
+
+    @precondition(lambda self: self.is_at_work())
+    @rule(tools=st.sampled_from([1, 1, 2]), heard=st.sampled_from([True, True, False]))
+    def urgent_news_comes_while_tools_run(self, tools: int, heard: bool) -> None:
+        for _ in range(tools):
+            self.the_agent_goes_on("tool")
+        while heard and self.agent.hooks:
+            self.a_hook_arrives(0, answered=True)
+        self.send(Mode.URGENT)
+        if self.is_(Sign.BUSY) and self.agent.running:
+            self.one_more_tool_ends()
+
+    @precondition(lambda self: self.is_(Sign.PROMPT) and not self.agent.box)
+    @rule()
+    def a_person_prompts(self) -> None:
+        self.time += MOMENT
+        self.agent.box = DRAFT
+        self.agent.submit()
+
+    @precondition(lambda self: self.is_(Sign.BUSY) and self.agent.running)
+    @rule()
+    def one_more_tool_ends(self) -> None:
+        """Side by side with others, whose reports may still wait for an answer."""
+        self.time += MOMENT
+        self.agent.end_tool()
+
+    @precondition(lambda self: self.is_(Sign.BUSY) and not self.agent.kept_going)
+    @rule()
+    def somebodys_hook_will_keep_it_going(self) -> None:
+        self.agent.kept_going = 1
+
+    @precondition(lambda self: self.inbox.waiting() and not self.agent.dead and self.agent.watches)
+    @rule()
+    def a_note_is_taken(self) -> None:
+        self.time += MOMENT
+        self.agent.take_note(self.inbox.take(*self.inbox.waiting()[0]))
+
+    @precondition(lambda self: self.is_(Sign.PROMPT) and self.agent.notes)
+    @rule()
+    def the_agent_wakes(self) -> None:
+        self.time += MOMENT
+        self.agent.read_note()
+
+    @precondition(lambda self: self.is_(Sign.PROMPT) and not self.agent.box)
+    @precondition(lambda self: self.session.context.transcript is not None)
+    @rule(answered=st.sampled_from([True, True, False]))
+    def a_person_clears_the_context(self, answered: bool) -> None:
+        """The client waits for its report; older ones may still be on their way."""
+        self.time += MOMENT
+        started = self.agent.clear()
+        self.time += MOMENT
+        self.take_in(started, answered=answered)
 
     @precondition(lambda self: self.is_(Sign.PROMPT) and self.session.attempt is not None)
     @rule()
@@ -325,10 +482,10 @@ class Exchange(RuleBasedStateMachine):
             assert message.state in ends, message
 
     def settle(self) -> None:
-        self.agent.swallows, self.world.hang = 0, None
+        self.agent.swallows, self.agent.kept_going, self.world.hang = 0, 0, None
         if self.is_(Sign.DIALOG):
             self.agent.answer()
-        self.agent.box = ""
+        self.agent.box = self.agent.stash = ""
         for _ in range(40 + 15 * len(self.sent)):
             self.one_quiet_round(16.0)
             if not any(m.is_open for m in self.sent.values()) and not self.pending:
@@ -336,13 +493,17 @@ class Exchange(RuleBasedStateMachine):
 
     def one_quiet_round(self, seconds: float) -> None:
         while self.agent.hooks:
-            self.a_hook_arrives(0)
+            self.a_hook_arrives(0, answered=True)
         while self.pending:
             self.effects_run(1)
-        if self.is_(Sign.BUSY) and not self.agent.hooks:
+        while self.inbox.waiting() and self.agent.watches and not self.agent.dead:
+            self.a_note_is_taken()
+        if self.is_(Sign.PROMPT) and self.agent.notes:
+            self.the_agent_wakes()
+        elif self.is_at_work():
             self.the_agent_goes_on("stop")
         if self.session.alive and (self.agent.dead or self.session.state in WATCHED):
-            self.the_watch_looks()
+            self.the_watch_looks(at_file=self.time % 1 < 0.5)
         self.time_passes(seconds)
 
 

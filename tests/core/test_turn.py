@@ -13,6 +13,7 @@ from sm.core.events import (
     Event,
     MessageSought,
     PromptAccepted,
+    StatusSeen,
     ToolEnded,
     TurnEnded,
     TurnFailed,
@@ -20,8 +21,8 @@ from sm.core.events import (
 from sm.core.ids import ContextId
 from sm.core.message import MessageState, Mode
 from sm.core.state import Source, State
-from sm.core.terminal import Place, Sign
-from sm.core.turn import REMEMBERED_PROMPTS, SETTLED
+from sm.core.terminal import AgentStatus, Place, Sign
+from sm.core.turn import REMEMBERED_PROMPTS, SETTLED, STATUS_FOLLOWS_WITHIN
 from tests.core.samples import (
     BOB,
     CONTEXT,
@@ -315,3 +316,64 @@ def test_an_urgent_message_is_not_held_back_by_the_pause_of_another_turn() -> No
     assert session.refusals == 0
     assert session.attempt is not None
     assert after(session, EnterPressed(mark="other", evidence="")) == session
+
+
+# --- the agent's own word ------------------------------------------------------------------
+
+
+def says(sign: Sign, *, at: float, detail: str = "") -> StatusSeen:
+    return StatusSeen(status=AgentStatus(sign=sign, at=at, detail=detail))
+
+
+def test_an_agent_that_says_it_is_idle_has_ended_its_turn() -> None:
+    """An Escape sends no hook; the messages of the turn are done."""
+    taken = after(ENTERED, prompted(1, of=HELLO))
+    idle = after(taken, says(Sign.PROMPT, at=NOON + 3, detail="idle"), at=NOON + 4)
+
+    assert (idle.state, held(idle).state) == (State.IDLE, MessageState.DONE)
+    assert held(idle).receipts[-1].evidence == "the agent says it is idle"
+    assert idle.verdict.source is Source.STATUS
+
+
+def test_a_file_that_has_not_followed_a_hook_yet_is_not_believed() -> None:
+    """It is written a moment after the change; one that stays as it is means what it says."""
+    old = says(Sign.PROMPT, at=NOON - 60, detail="idle")
+
+    assert after(WORKING, old, at=NOON + STATUS_FOLLOWS_WITHIN - 0.1).state is State.WORKING
+    assert after(WORKING, old, at=NOON + STATUS_FOLLOWS_WITHIN).state is State.IDLE
+
+
+def test_an_agent_that_says_it_waits_is_waiting_for_a_person() -> None:
+    """What a hook told of the dialog says more than the file."""
+    waits = says(Sign.DIALOG, at=NOON + 3, detail="permission prompt")
+
+    assert after(WORKING, waits, at=NOON + 4).dialog == "permission prompt"
+    told = after(WORKING, asked(0), waits, at=NOON + 4)
+    assert (told.state, told.dialog) == (State.WAITING, "Bash: rm x")
+
+
+def test_an_agent_that_says_it_is_busy_works_in_a_turn_without_a_name() -> None:
+    busy = after(IDLE, says(Sign.BUSY, at=NOON + 3), at=NOON + 4)
+
+    assert busy.turn is not None
+    assert (busy.state, busy.turn.prompt, busy.turn.started_at) == (
+        State.WORKING,
+        None,
+        NOON + 3,
+    )
+    answered = after(after(WORKING, asked(0)), says(Sign.BUSY, at=NOON + 3), at=NOON + 4)
+    assert (answered.state, answered.turn) == (State.WORKING, WORKING.turn)
+
+
+def test_a_word_nobody_knows_changes_nothing() -> None:
+    assert after(WORKING, says(Sign.UNKNOWN, at=NOON + 3), at=NOON + 4).state is State.WORKING
+
+
+def test_a_tool_names_a_turn_that_was_only_seen() -> None:
+    seen = after(IDLE, says(Sign.BUSY, at=NOON), at=NOON)
+
+    named = after(seen, tool(4), at=NOON + 1)
+
+    assert named.turn is not None
+    assert (named.turn.prompt, named.turn.started_at) == ("P4", NOON)
+    assert after(named, stopped(4), at=NOON + 5).state is State.IDLE

@@ -152,3 +152,14 @@ def _type(sm: Sm, text: str) -> None:
     tmux = ["tmux", "-L", sm.home.tmux_socket("sm")]
     subprocess.run([*tmux, "send-keys", "-t", "ada", "-l", text], check=True)
     subprocess.run([*tmux, "send-keys", "-t", "ada", "Enter"], check=True)
+
+
+def test_a_spooled_hook_without_a_session_is_nobodys_unless_adopted(shared: Sm) -> None:
+    """A client that sm did not start told nobody; it is neither taken in nor set aside."""
+    bad = shared.health()["spool"]["bad"]
+    stray = _spool(shared, "", "stray", time.time(), NOTE)
+
+    wait_until(lambda: not stray.exists())
+
+    assert _hooks(shared, "stray") == []
+    assert shared.health()["spool"]["bad"] == bad

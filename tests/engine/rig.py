@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,12 @@ from sm.adapters.store.memory import MemoryStore
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
-from sm.core.message import Mode
+from sm.core.message import TYPING, Mode, Route, Way
 from sm.core.state import Session
 from sm.engine.engine import Engine, NewMessage, NewSession
 from sm.engine.ports import Store
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
 
@@ -101,7 +101,10 @@ class Rig:
     world: World = field(default_factory=lambda: World(LoopClock().now))
     folders: NoFolders = field(default_factory=NoFolders)
     log: Log = field(default_factory=Log)
+    inbox: Inboxes = field(default_factory=Inboxes)
     rendered: list[Path] = field(default_factory=list)
+    ways: tuple[Way, ...] = TYPING
+    routes: Collection[Route] = tuple(Route)
 
     def __post_init__(self) -> None:
         self.processes = ProcessTable(self.world)
@@ -110,7 +113,7 @@ class Rig:
         return Engine(
             store=self.store,
             terminal=self.world,
-            dialects=ScriptedDialects(self.world),
+            dialects=ScriptedDialects(self.world, self.ways),
             processes=self.processes,
             exits=self.processes,
             folders=self.folders,
@@ -118,6 +121,9 @@ class Rig:
             log=self.log,
             identity=lambda session: {"SM_SESSION": session},
             render=self._render,
+            inbox=self.inbox,
+            routes=lambda _: self.routes,
+            hook_url=lambda _: None,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

@@ -13,10 +13,11 @@ from sm.core.state import Session, State
 from sm.engine.actor import RETRY_AFTER, Actor
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 from tests.engine.rig import ADA, BOB, FlakyStore, Log, at_work, requested
 from tests.engine.timelapse import NOON, LoopClock
-from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 
 class Stage:
@@ -26,9 +27,10 @@ class Stage:
         self.store, self.log, self.folders = store, Log(), NoFolders()
         self.world = World(LoopClock().now)
         processes = ProcessTable(self.world)
-        typist = Typist(self.world, ScriptedDialects(self.world), processes, self.session)
-        launcher = Launcher(self.world, processes, self.folders)
-        self.actor = Actor(self.world, typist, launcher, self.log)
+        dialects = ScriptedDialects(self.world)
+        typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
+        launcher = Launcher(self.world, processes, self.folders, ScriptedDialects(self.world))
+        self.actor = Actor(self.world, typist, launcher, Reader(dialects, LoopClock()), self.log)
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)

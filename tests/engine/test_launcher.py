@@ -9,7 +9,7 @@ from sm.core.events import AgentExited, AgentStarted, LaunchFailed, PaneSeen, Te
 from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher
 from tests.core.samples import ADA, IDLE
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import NoFolders, ProcessTable, World
+from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
 
 NEW = replace(IDLE, pane=None)
 
@@ -21,7 +21,7 @@ async def world() -> World:
 
 @pytest.fixture
 async def launcher(world: World) -> Launcher:
-    return Launcher(world, ProcessTable(world), NoFolders())
+    return Launcher(world, ProcessTable(world), NoFolders(), ScriptedDialects(world))
 
 
 async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> None:

@@ -9,20 +9,21 @@ import pytest
 from sm.adapters.agents import Dialects as RealDialects
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.generic.dialect import GenericDialect
+from sm.adapters.inbox import Inboxes as RealInboxes
 from sm.adapters.store.memory import MemoryStore
 from sm.adapters.store.sql import SqlStore
 from sm.adapters.system import ProcessTable as RealProcesses
 from sm.adapters.system import SystemClock
-from sm.adapters.tmux.server import TmuxTerminal
+from sm.adapters.tmux.router import TmuxRouter
 from sm.engine import ports
-from sm.engine.ports import Clock, Dialect, Dialects, Processes, Store, Terminal
+from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import ProcessTable, ScriptedDialect, ScriptedDialects, World
+from tests.engine.world import Inboxes, ProcessTable, ScriptedDialect, ScriptedDialects, World
 
 FITS = [
     (Store, MemoryStore),
     (Store, SqlStore),
-    (Terminal, TmuxTerminal),
+    (Terminal, TmuxRouter),
     (Terminal, World),
     (Dialect, ClaudeDialect),
     (Dialect, GenericDialect),
@@ -31,6 +32,8 @@ FITS = [
     (Dialects, ScriptedDialects),
     (Processes, RealProcesses),
     (Processes, ProcessTable),
+    (Inbox, RealInboxes),
+    (Inbox, Inboxes),
     (Clock, SystemClock),
     (Clock, LoopClock),
 ]

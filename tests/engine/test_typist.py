@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from sm.core import envelope
-from sm.core.effects import InterruptTurn, PasteText, PressEnter, SeekMessage
+from sm.core.effects import InterruptTurn, PasteText, PressEnter, RingBell, SeekMessage
 from sm.core.events import (
+    BellRung,
     EnterPressed,
     Event,
     MessageSought,
@@ -19,14 +21,15 @@ from sm.core.events import (
 from sm.core.ids import PromptId, SessionId
 from sm.core.message import Route
 from sm.core.state import Attempt, Context, Session, Step, Turn
-from sm.core.terminal import Obstacle, Place, Sign
+from sm.core.terminal import NoteState, Obstacle, Place, Sign
 from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import PASTED, Agent, ProcessTable, ScriptedDialects, World
+from tests.engine.world import PASTED, Agent, Inboxes, ProcessTable, ScriptedDialects, World
 
 PASTE = PasteText(mark=MARK, message=HELLO.id)
 ENTER = PressEnter(mark=MARK, message=HELLO.id, number=1)
+RING = RingBell(mark=MARK, message=HELLO.id)
 SEEK = SeekMessage(mark=MARK, message=HELLO.id)
 INTERRUPT = InterruptTurn(mark=MARK, prompt=PromptId("P0"))
 TEXT = envelope.wrap(HELLO.id, HELLO.sender_name, HELLO.text)
@@ -49,10 +52,17 @@ class Desk:
             context=Context(transcript=self.agent.transcript),
         )
         dialects, processes = ScriptedDialects(self.world), ProcessTable(self.world)
-        self.typist = Typist(self.world, dialects, processes, self.current)
+        self.inbox = Inboxes()
+        self.typist = Typist(self.world, dialects, processes, self.inbox, self.current)
 
     def current(self, _: SessionId) -> Session:
         return self.session
+
+    def at(self, step: Step, **changes: Any) -> None:
+        """HELLO was given by another route."""
+        assert self.session.attempt is not None
+        attempt = replace(self.session.attempt, step=step, **changes)
+        self.session = replace(self.session, attempt=attempt)
 
     def prompted(self) -> None:
         """A person's turn is running."""
@@ -350,7 +360,7 @@ async def test_without_a_pane_nothing_is_typed(desk: Desk, effect: object) -> No
 
 
 def taken(agent: Agent) -> None:
-    agent.got.append(TEXT)
+    agent.give(TEXT)
     agent.box = TEXT
 
 
@@ -365,7 +375,7 @@ def in_the_box_while_busy(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("cause", "place", "evidence"),
     [
-        (taken, Place.TRANSCRIPT, "it is in the agent's own transcript"),
+        (taken, Place.TRANSCRIPT, "it is in the agent's own transcript, given by paste"),
         (in_the_box, Place.BOX, "it stands in the prompt box"),
         (in_the_box_while_busy, Place.BOX, "it stands in the prompt box"),
         (lambda _: None, Place.NOWHERE, "the prompt box is empty"),
@@ -382,6 +392,7 @@ async def test_a_message_is_looked_for_in_the_record_then_in_the_box(
 ) -> None:
     """Nowhere is said only of a prompt one can see, or of an agent that is no more."""
     cause(desk.agent)
+    await asyncio.sleep(1)
 
     sought = await desk.typist.seek(ADA, SEEK)
 
@@ -396,7 +407,8 @@ async def test_a_silent_tmux_hides_the_box_but_not_the_record(desk: Desk) -> Non
         mark=MARK, place=Place.CANNOT_LOOK, evidence="tmux cannot be reached"
     )
 
-    desk.agent.got.append(TEXT)
+    desk.agent.give(TEXT)
+    await asyncio.sleep(1)
     sought = await desk.typist.seek(ADA, SEEK)
     assert isinstance(sought, MessageSought)
     assert sought.place is Place.TRANSCRIPT
@@ -421,6 +433,7 @@ async def test_without_a_transcript_an_empty_box_proves_nothing(
     """ada may have taken the message: as long as her record is not known, it is not lost."""
     desk.session = replace(desk.session, context=Context())
     cause(desk.agent)
+    await asyncio.sleep(1)
 
     sought = await desk.typist.seek(ADA, SEEK)
 
@@ -437,3 +450,162 @@ async def test_a_dead_agent_without_any_record_has_lost_the_message(desk: Desk) 
 
     assert isinstance(sought, MessageSought)
     assert sought.place is Place.NOWHERE
+
+
+# --- what the agent says of itself ---------------------------------------------------------
+
+
+async def test_a_dialog_that_only_the_agent_tells_of_is_not_typed_into(desk: Desk) -> None:
+    """Its screen may show a box all the same: an Enter would approve a tool."""
+    desk.agent.waits, desk.agent.sign = True, Sign.DIALOG
+    desk.agent.drawn = Sign.PROMPT
+
+    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.DIALOG)
+    assert desk.world.calls == []
+
+
+# --- a draft put aside ---------------------------------------------------------------------
+
+STASH = replace(PASTE, stash=True)
+
+
+async def test_a_draft_is_put_aside_and_comes_back(desk: Desk) -> None:
+    desk.agent.box = "a person's words"
+
+    assert await desk.typist.paste(ADA, STASH) == TextPasted(mark=MARK)
+    assert await desk.typist.enter(ADA, ENTER) == EnterPressed(mark=MARK, evidence="Enter 1")
+
+    assert (desk.agent.got, desk.agent.box) == ([TEXT], "a person's words")
+    assert desk.agent.wrongs == []
+
+
+async def test_a_draft_is_left_alone_unless_that_was_asked_for(desk: Desk) -> None:
+    desk.agent.box = "a person's words"
+
+    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.DRAFT)
+    assert desk.world.calls == []
+
+
+# --- the bell ------------------------------------------------------------------------------
+
+
+async def test_a_note_in_its_envelope_is_left_once(desk: Desk) -> None:
+    """The daemon died after it, and the agent took it: it is not written again."""
+    desk.at(Step.RINGING)
+    assert await desk.typist.ring(ADA, RING) == BellRung(mark=MARK)
+    assert desk.inbox.take(ADA, MARK) == TEXT
+
+    assert await desk.typist.ring(ADA, RING) == BellRung(mark=MARK)
+    assert desk.inbox.look(ADA, MARK) is NoteState.TAKEN
+
+
+async def test_a_note_for_a_message_that_is_no_longer_in_hand_is_not_left(desk: Desk) -> None:
+    desk.session = replace(desk.session, attempt=None)
+
+    assert await desk.typist.ring(ADA, RING) == no(Obstacle.TURN_OVER)
+    assert desk.inbox.look(ADA, MARK) is NoteState.NEVER
+
+
+async def sought(desk: Desk) -> Place:
+    found = await desk.typist.seek(ADA, SEEK)
+    assert isinstance(found, MessageSought)
+    return found.place
+
+
+async def test_a_note_that_nobody_took_is_taken_back(desk: Desk) -> None:
+    """And found so again, should the daemon die before it is noted down."""
+    desk.at(Step.RUNG)
+    desk.inbox.leave(ADA, MARK, TEXT)
+
+    assert await sought(desk) is Place.WITHDRAWN
+    assert desk.inbox.look(ADA, MARK) is NoteState.WITHDRAWN
+    assert await sought(desk) is Place.WITHDRAWN
+
+
+async def test_a_note_that_was_taken_is_waited_for_while_its_agent_lives(desk: Desk) -> None:
+    desk.at(Step.RUNG)
+    desk.inbox.leave(ADA, MARK, TEXT)
+    desk.inbox.take(ADA, MARK)
+    assert await sought(desk) is Place.CANNOT_LOOK
+
+    desk.agent.die()
+    assert await sought(desk) is Place.NOWHERE
+
+
+async def test_a_note_the_model_was_given_is_found_in_the_record(desk: Desk) -> None:
+    """A moment after it was given; also when its agent died since."""
+    desk.at(Step.RUNG)
+    desk.inbox.leave(ADA, MARK, TEXT)
+    desk.agent.take_note(desk.inbox.take(ADA, MARK))
+    desk.agent.read_note()
+    assert await sought(desk) is Place.CANNOT_LOOK
+
+    await asyncio.sleep(1)
+    desk.agent.die()
+    assert await sought(desk) is Place.TRANSCRIPT
+
+
+# --- answers -------------------------------------------------------------------------------
+
+
+def answered(desk: Desk, **changes: Any) -> None:
+    """HELLO was the answer to a report of a turn that runs."""
+    desk.at(Step.REPLIED, prompt=PromptId("P0"), **changes)
+    desk.session = replace(desk.session, turn=Turn(prompt=PromptId("P0"), started_at=NOON))
+
+
+async def test_an_answer_is_looked_for_in_every_record_since(desk: Desk) -> None:
+    """Two contexts were begun since; it stands in the one between."""
+    answered(desk, transcripts=("/transcripts/ada", "/transcripts/ada.2"))
+    desk.agent.contexts = 2
+    desk.agent.give(TEXT)
+    desk.session = replace(desk.session, context=Context(transcript="/transcripts/ada.3"))
+    await asyncio.sleep(1)
+
+    assert await sought(desk) is Place.TRANSCRIPT
+
+
+async def test_an_answer_that_is_not_recorded_yet_is_waited_for(desk: Desk) -> None:
+    answered(desk)
+
+    assert await sought(desk) is Place.CANNOT_LOOK
+
+
+async def test_an_answer_of_a_turn_that_is_over_is_nowhere(desk: Desk) -> None:
+    answered(desk)
+    desk.session = replace(desk.session, turn=None)
+    assert await sought(desk) is Place.NOWHERE
+
+    desk.session = replace(desk.session, turn=Turn(prompt=PromptId("P1"), started_at=NOON))
+    assert await sought(desk) is Place.NOWHERE
+
+
+async def test_an_answer_the_model_was_asked_again_without_is_nowhere(desk: Desk) -> None:
+    """Its tool has ended, and the model called another one since."""
+    desk.agent.waits = True
+    desk.agent.use_tool()
+    answered(desk, tool_use=desk.agent.running[0])
+    await asyncio.sleep(1)
+    assert await sought(desk) is Place.CANNOT_LOOK
+
+    desk.agent.end_tool()
+    desk.agent.lose_patience()
+    desk.agent.use_tool()
+    await asyncio.sleep(1)
+    assert await sought(desk) is Place.NOWHERE
+
+
+async def test_an_answer_that_died_with_its_agent_is_nowhere(desk: Desk) -> None:
+    answered(desk)
+    desk.agent.die()
+
+    assert await sought(desk) is Place.NOWHERE
+
+
+async def test_without_a_record_nothing_is_ever_called_lost(desk: Desk) -> None:
+    """The agent keeps one, and we do not know which."""
+    answered(desk)
+    desk.session = replace(desk.session, context=Context())
+    desk.agent.die()
+
+    assert await sought(desk) is Place.CANNOT_LOOK

@@ -8,7 +8,7 @@ import pytest
 from sm.core.state import State
 from sm.core.terminal import Sign
 from sm.engine.engine import Engine
-from sm.engine.watch import EVERY
+from sm.engine.watch import EVERY, SETTLED
 from tests.engine.rig import ADA, FlakyStore, Rig, new
 from tests.engine.world import Agent
 
@@ -225,3 +225,57 @@ async def test_inspecting_a_healthy_agent_is_no_news(ada: Seen) -> None:
     before = len(ada.store.batches)
     assert await ada.engine.watch.inspect(ADA)
     assert len(ada.store.batches) == before
+
+
+# --- what the agent says of itself ---------------------------------------------------------
+
+
+@pytest.fixture
+async def telling(ada: Seen) -> Seen:
+    """ada keeps a status file, and works."""
+    ada.agent.waits = True
+    await ada.working()
+    return ada
+
+
+async def test_the_agents_own_word_spares_a_look_at_its_screen(telling: Seen) -> None:
+    """Whatever the screen shows: a turn that ended silently is told of in the file."""
+    telling.agent.drawn = Sign.BUSY
+    telling.agent.rest()
+    await asyncio.sleep(3 * EVERY)
+
+    assert telling.state() is State.IDLE
+    assert (telling.count("StatusSeen"), telling.count("ScreenSeen")) == (1, 0)
+
+
+async def test_a_dialog_that_only_the_file_tells_of_is_seen(telling: Seen) -> None:
+    telling.agent.sign, telling.agent.drawn = Sign.DIALOG, Sign.PROMPT
+    await asyncio.sleep(3 * EVERY)
+
+    assert telling.state() is State.WAITING
+
+
+async def test_a_word_that_is_only_just_said_may_be_a_flash(telling: Seen) -> None:
+    """Idle for a blink between two steps of one turn."""
+    for _ in range(20):
+        telling.agent.sign = Sign.PROMPT
+        await asyncio.sleep(SETTLED / 4)
+        telling.agent.sign = Sign.BUSY
+        await asyncio.sleep(EVERY)
+
+    assert telling.count("StatusSeen") == 0
+    assert telling.state() is State.WORKING
+
+
+async def test_what_is_known_is_not_told_again(telling: Seen) -> None:
+    await asyncio.sleep(20 * EVERY)
+
+    assert telling.count("StatusSeen") == 0
+
+
+async def test_a_word_nobody_knows_sends_us_to_the_screen(telling: Seen) -> None:
+    """A later version's: unknown is never idle."""
+    telling.agent.sign, telling.agent.drawn = Sign.UNKNOWN, Sign.PROMPT
+    await asyncio.sleep(5 * EVERY)
+
+    assert (telling.count("StatusSeen"), telling.state()) == (0, State.IDLE)

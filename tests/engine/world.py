@@ -2,20 +2,25 @@
 
 The agent is as awkward as real ones: it swallows an Enter, opens a dialog, ends a turn without a
 word. What it must never see (text onto a draft, an Enter into a dialog) is kept in ``wrongs``.
+One that ``waits`` stands still for the answers to its hooks, watches an inbox, keeps a status file
+and writes what its model was given into its transcript a moment later.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sm.core import envelope
+from sm.core.adoption import Found, Process, Spot
 from sm.core.events import (
+    ContextEnded,
     ContextStarted,
     DialogOpened,
     Hook,
     HookEvent,
     PromptAccepted,
+    ToolEnded,
     ToolStarted,
     TurnEnded,
     TurnFailed,
@@ -29,12 +34,35 @@ from sm.core.launch import (
     PaneLaunch,
     TerminalUnreachableError,
 )
-from sm.core.terminal import Pane, PaneStatus, Screen, Sign, View
+from sm.core.message import TYPING, Way
+from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Pane,
+    PaneStatus,
+    Record,
+    Screen,
+    Sign,
+    View,
+)
 from sm.engine.ports import Dialect
 
 PASTED = "@sm_pasted"
 STARTED = 7
 """Every process of this world started at this tick."""
+RECORDED_AFTER = 0.2
+"""What the model is given or says stands in the transcript this much later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One record of a transcript: a text the model was given, or a call of one of its replies."""
+
+    at: float
+    given: str = ""
+    reply: int = 0
+    call: str = ""
 
 
 @dataclass(slots=True)
@@ -44,10 +72,17 @@ class Agent:
     session: SessionId
     number: int
     now: Callable[[], float]
-    sign: Sign = Sign.PROMPT
+    waits: bool = False
+    showing: Sign = Sign.PROMPT
+    since: float = 0.0
+    """When it began to show that."""
+    drawn: Sign | None = None
+    """What its screen shows, where that is not what it does."""
     beneath: Sign = Sign.PROMPT
     """What an open dialog covers."""
     box: str = ""
+    stash: str = ""
+    """A draft put aside; it comes back after the next prompt."""
     marks: dict[str, str] = field(default_factory=dict)
     """What tmux keeps beside the pane."""
     swallows: int = 0
@@ -70,6 +105,35 @@ class Agent:
     hooks: list[HookEvent] = field(default_factory=list)
     """What the agent reported, not yet taken in by anybody."""
     wrongs: list[str] = field(default_factory=list)
+    contexts: int = 1
+    transcripts: dict[str, list[Line]] = field(default_factory=dict)
+    replies: int = 0
+    calls: int = 0
+    running: list[str] = field(default_factory=list)
+    """Tool calls that have not ended."""
+    awaiting: list[HookEvent] = field(default_factory=list)
+    """The reports it stands still for."""
+    beside: list[str] = field(default_factory=list)
+    """What goes to the model with the results of its tools."""
+    watches: bool = False
+    """It was told to watch its inbox."""
+    notes: list[str] = field(default_factory=list)
+    """Taken from the inbox, not yet given to the model."""
+    kept_going: int = 0
+    """How many turn ends somebody else's hook will prevent."""
+
+    owner: SessionId | None = None
+    """Whose tag is on its pane, where sm did not start it."""
+    status: AgentStatus | None = None
+    """What it says in its state file, where that is not simply what it does."""
+
+    @property
+    def sign(self) -> Sign:
+        return self.showing
+
+    @sign.setter
+    def sign(self, sign: Sign) -> None:
+        self.showing, self.since = sign, self.now()
 
     @property
     def pane(self) -> Pane:
@@ -83,7 +147,11 @@ class Agent:
 
     @property
     def transcript(self) -> str:
-        return f"/transcripts/{self.session}"
+        return f"/transcripts/{self.session}" + (f".{self.contexts}" if self.contexts > 1 else "")
+
+    @property
+    def context(self) -> ContextId:
+        return ContextId(f"context of {Path(self.transcript).name}")
 
     @property
     def received(self) -> list[MessageId]:
@@ -105,11 +173,13 @@ class Agent:
         if self.dead or self.gone or self.marks.get(option) == mark:
             return
         self.marks[option] = mark
-        wanted = Sign.PROMPT if key == "Enter" else Sign.BUSY
+        wanted = Sign.BUSY if key == "Escape" else Sign.PROMPT
         if self.sign is not wanted:
             self.wrongs.append(f"{key} {mark} into {self.sign.value}")
         elif key == "Escape":
             self.interrupt()
+        elif key == "C-s":
+            self.box, self.stash = self.stash, self.box
         elif envelope.message_in(self.box) and not self.box.endswith("]"):
             self.wrongs.append(f"sent with a person's words: {self.box!r}")
         elif self.swallows:
@@ -121,28 +191,119 @@ class Agent:
 
     def submit(self) -> None:
         """Give what stands in the box to the model."""
+        prompt, self.box, self.stash = self.box, self.stash, ""
+        self.begin(prompt)
+
+    def begin(self, prompt: str) -> None:
         self.turns += 1
-        self.got.append(self.box)
-        message, quoted = envelope.message_in(self.box), envelope.quoted_in(self.box)
-        self.box, self.sign, self.shown = "", Sign.BUSY, False
+        self.give(prompt)
+        self.sign, self.shown = Sign.BUSY, False
         hook = self.hook("UserPromptSubmit")
+        message, quoted = envelope.message_in(prompt), envelope.quoted_in(prompt)
         self.hooks.append(PromptAccepted(hook=hook, message=message, opening="", quoted=quoted))
+
+    def give(self, text: str) -> None:
+        """The model gets a text, and will answer it."""
+        self.got.append(text)
+        self.replies += 1
+        self.write(Line(self.now(), given=text))
+
+    def write(self, line: Line) -> None:
+        self.transcripts.setdefault(self.transcript, []).append(line)
 
     def interrupt(self) -> None:
         """Before its first output the prompt is undone and put back into the box."""
-        self.sign = Sign.PROMPT
+        self.rest()
         if not self.shown:
             self.box = self.got.pop() + self.box
+            self.transcripts[self.transcript].pop()
             if envelope.message_in(self.box) is not None:
                 self.wrongs.append(f"undone: {self.box!r}")
 
     def start(self) -> None:
-        hook = self.hook("SessionStart")
-        self.hooks.append(ContextStarted(hook=hook, source="startup", transcript=self.transcript))
+        self.hooks.append(self.context_started("startup"))
+
+    def context_started(self, source: str) -> ContextStarted:
+        hook = replace(self.hook("SessionStart"), answerable=self.waits)
+        return ContextStarted(hook=hook, source=source, transcript=self.transcript)
+
+    def clear(self) -> ContextStarted:
+        """``/clear``: notes it has taken go to the context that ends. What is told last."""
+        for note in self.notes:
+            self.give(note)
+        self.notes = []
+        self.hooks.append(ContextEnded(hook=self.hook("SessionEnd"), reason="clear"))
+        self.contexts += 1
+        return self.context_started("clear")
 
     def use_tool(self) -> None:
         self.shown = True
+        self.calls += 1
+        call = f"call {self.calls}"
+        self.write(Line(self.now(), reply=self.replies, call=call))
         self.hooks.append(ToolStarted(hook=self.hook("PreToolUse"), tool="Bash"))
+        if self.waits:
+            self.running.append(call)
+
+    def end_tool(self) -> None:
+        hook = replace(self.hook("PostToolUse"), answerable=True)
+        ended = ToolEnded(hook=hook, tool="Bash", failed=False, tool_use=self.running.pop(0))
+        self.hooks.append(ended)
+        self.awaiting.append(ended)
+
+    def answered(self, event: HookEvent, text: str = "") -> None:
+        """A report got its answer, or was given up; nobody may wait for it any more."""
+        if event not in self.awaiting:
+            return
+        self.awaiting.remove(event)
+        if isinstance(event, TurnEnded):
+            self.stop(text)
+            return
+        self.beside += [text] if text else []
+        if not self.running and not self.awaiting:
+            self.ask_model_again()
+
+    def stop(self, answer: str) -> None:
+        if answer:
+            self.shown = False
+            self.give(answer)
+        elif self.kept_going:
+            self.kept_going -= 1
+            self.give("somebody else's words")
+        else:
+            self.rest()
+
+    def ask_model_again(self) -> None:
+        """The results of the tools go to the model, with what came meanwhile."""
+        self.replies += 1
+        for text in (*self.beside, *self.notes):
+            self.give(text)
+        self.beside, self.notes = [], []
+
+    def lose_patience(self) -> None:
+        for event in list(self.awaiting):
+            self.answered(event)
+
+    def take_note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def read_note(self) -> None:
+        """An idle agent wakes up: a note is a prompt, whatever stands in the box."""
+        self.begin(self.notes.pop(0))
+
+    def rest(self) -> None:
+        """The turn is over; what its tools were to bring along is forgotten."""
+        self.sign = Sign.PROMPT
+        self.running, self.awaiting, self.beside = [], [], []
+
+    def search(self, transcript: str, attempt: Attempt) -> Record:
+        written = self.transcripts.get(transcript, [])
+        lines = [line for line in written if line.at + RECORDED_AFTER <= self.now()]
+        if any(envelope.message_in(line.given) == attempt.message for line in lines):
+            return Record.HELD
+        own = [line.reply for line in lines if line.call and line.call == attempt.tool_use]
+        is_passed = any(line.reply > own[0] for line in lines) if own else False
+        return Record.PASSED if is_passed else Record.OPEN
 
     def ask(self) -> None:
         """Open a dialog; only one about a tool is told of."""
@@ -154,11 +315,17 @@ class Agent:
         self.sign = self.beneath
 
     def finish(self, words: str = "done") -> None:
-        self.sign = Sign.PROMPT
-        self.hooks.append(TurnEnded(hook=self.hook("Stop"), last_words=words))
+        self.write(Line(self.now(), reply=self.replies))
+        hook = replace(self.hook("Stop"), answerable=self.waits)
+        ended = TurnEnded(hook=hook, last_words=words)
+        self.hooks.append(ended)
+        if self.waits:
+            self.awaiting.append(ended)
+        else:
+            self.rest()
 
     def fail(self) -> None:
-        self.sign = Sign.PROMPT
+        self.rest()
         self.hooks.append(TurnFailed(hook=self.hook("StopFailure"), error="overloaded"))
 
     def die(self, status: int = 1) -> None:
@@ -169,7 +336,7 @@ class Agent:
             id=HookId(f"{self.session}-{name}-{self.turns}-{self.now()}"),
             name=name,
             at=self.now(),
-            context=ContextId(f"context of {self.session}"),
+            context=self.context,
             prompt=PromptId(f"{self.session}-{self.turns}") if self.turns else None,
         )
 
@@ -178,7 +345,7 @@ class Agent:
             lines=tuple(self.box.split("\n")),
             cursor_x=0,
             cursor_y=0,
-            title=self.sign.value,
+            title=(self.drawn or self.sign).value,
             in_mode=self.in_mode,
             width=80,
             height=24,
@@ -188,7 +355,7 @@ class Agent:
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
-            session=self.session,
+            session=self.owner or self.session,
         )
 
 
@@ -293,6 +460,42 @@ class World:
         if session in self.agents:
             self.agents[session].dead = self.agents[session].gone = True
 
+    # --- agents that somebody else started -------------------------------------------------
+
+    async def examine(self, target: str, socket: str | None) -> Spot | None:
+        self._answers()
+        agent = next((a for a in self.agents.values() if a.pane.id == target and not a.gone), None)
+        if agent is None or socket is not None:
+            return None
+        return Spot(
+            pane=agent.pane.id,
+            socket=agent.pane.socket,
+            tmux_session=agent.tmux_name,
+            pid=agent.pane.pid,
+            dead=agent.dead,
+            command="scripted",
+            owner=agent.owner,
+            is_ours=agent.owner is not None,
+            piped=False,
+        )
+
+    async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
+        self._answers()
+        self.calls.append(f"take {session}")
+        agent = self._in(pane)
+        if agent is None or agent.dead or agent.owner not in (None, session):
+            return False
+        agent.owner = session
+        self._answered()
+        return True
+
+    async def release(self, pane: PaneId, session: SessionId) -> None:
+        self._answers()
+        self.calls.append(f"release {session}")
+        agent = self._in(pane)
+        if agent is not None and agent.owner == session:
+            agent.owner = None
+
 
 @dataclass(slots=True)
 class ProcessTable:
@@ -313,6 +516,25 @@ class ProcessTable:
     def is_stopped(self, pid: int) -> bool:
         return self._at(pid).stopped
 
+    def tree(self, pid: int) -> list[Process]:
+        return [
+            Process(
+                pid=agent.pane.pid,
+                parent=1,
+                started=STARTED,
+                name=agent.session,
+                command=("scripted", "--fast"),
+                environment={},
+                foreground=agent.foreground,
+            )
+            for agent in self.world.agents.values()
+            if agent.pane.pid == pid and not agent.dead
+        ]
+
+    async def end(self, pid: int, started: int) -> bool:
+        self._at(pid).die()
+        return True
+
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
         self.watched[pid] = ended
 
@@ -327,6 +549,8 @@ class ScriptedDialect:
     world: World
     name: str
     proves: bool
+    ways: tuple[Way, ...] = TYPING
+    stash_key: str | None = "C-s"
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -338,12 +562,15 @@ class ScriptedDialect:
             context=ContextId(f"context of {request.session}"),
         )
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent:
         """``ada 0``: the first of the reports that ada has not yet delivered."""
         session, _, number = payload.decode().partition(" ")
         if not number.isdecimal():
             raise MalformedHookError("not a hook")
-        return self.world.agent(session).hooks[int(number)]
+        event = self.world.agent(session).hooks[int(number)]
+        return replace(event, hook=replace(event.hook, answerable=answerable))
 
     def read_screen(self, view: View) -> Screen:
         if not self.proves:
@@ -358,16 +585,89 @@ class ScriptedDialect:
         begins = screen.draft.startswith(f"[sm message {message} ")
         return begins and screen.draft.endswith(envelope.tail(message))
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        return message in self.world.agent(transcript.name).received
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        session = transcript_path.name.partition(".")[0]
+        return self.world.agent(session).search(str(transcript_path), attempt)
+
+    def greeting(self, inbox: str | None) -> bytes:
+        return (inbox or "").encode()
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        return text.encode()
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        return None
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        return Activity(prompt=None, tool=None)
+
+    def compacts_at(self, session: Session) -> int | None:
+        return None
+
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        """Agents named ``stranger…`` were started by somebody else."""
+        return [
+            Found(
+                pid=process.pid,
+                started=process.started,
+                context=ContextId(f"context of {process.name}"),
+                transcript=f"/transcripts/{process.name}",
+                cwd="/shop",
+                arguments=process.command[1:],
+                status=None,
+            )
+            for process in processes
+            if process.name.startswith("stranger")
+        ]
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        told = next((a.status for a in self.world.agents.values() if a.pane.pid == pid), None)
+        if told is not None:
+            return told
+        agent = self.world.agent(transcript_path.name.partition(".")[0])
+        return AgentStatus(sign=agent.sign, at=agent.since) if agent.waits else None
+
+
+@dataclass(slots=True)
+class Inboxes:
+    """Notes in memory, with the rules of the real inbox."""
+
+    notes: dict[tuple[SessionId, str], str] = field(default_factory=dict)
+    states: dict[tuple[SessionId, str], NoteState] = field(default_factory=dict)
+
+    def folder(self, session: SessionId) -> str:
+        return f"/inbox/{session}"
+
+    def leave(self, session: SessionId, mark: str, text: str) -> None:
+        if self.look(session, mark) is NoteState.NEVER:
+            self.notes[session, mark] = text
+            self.states[session, mark] = NoteState.WAITING
+
+    def look(self, session: SessionId, mark: str) -> NoteState:
+        return self.states.get((session, mark), NoteState.NEVER)
+
+    def waiting(self) -> list[tuple[SessionId, str]]:
+        return [note for note, state in self.states.items() if state is NoteState.WAITING]
+
+    def take(self, session: SessionId, mark: str) -> str:
+        """What the agent's hook does."""
+        self.states[session, mark] = NoteState.TAKEN
+        return self.notes[session, mark]
+
+    def withdraw(self, session: SessionId, mark: str) -> bool:
+        if self.look(session, mark) is NoteState.WAITING:
+            self.states[session, mark] = NoteState.WITHDRAWN
+        return self.look(session, mark) is NoteState.WITHDRAWN
 
 
 @dataclass(slots=True)
 class ScriptedDialects:
     world: World
+    ways: tuple[Way, ...] = TYPING
+    recognisable: tuple[str, ...] = ("scripted",)
 
     def named(self, agent: str) -> Dialect:
-        return ScriptedDialect(self.world, agent, proves=agent != "cat")
+        return ScriptedDialect(self.world, agent, proves=agent != "cat", ways=self.ways)
 
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         return {key: value for key, value in environment.items() if key != "CLAUDECODE"}
@@ -379,6 +679,7 @@ class NoFolders:
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
+    adopted: set[SessionId] = field(default_factory=set)
 
     hook_command: Path = Path("/home/bin/hook")
 
@@ -407,3 +708,12 @@ class NoFolders:
 
     def forget_environment(self, session: SessionId) -> None:
         self.forgotten.append(session)
+
+    def make(self, session: SessionId) -> None:
+        self.prepared[session] = {}
+
+    def note_adopted(self, session: SessionId) -> None:
+        self.adopted.add(session)
+
+    def forget_adopted(self, session: SessionId) -> None:
+        self.adopted.discard(session)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, texts
+from tests.prove import chaos, commits, crowd, ladder, texts
 from tests.prove.ledger import Verdict
 
 
@@ -41,6 +41,10 @@ def whole_crowd(sm: Sm) -> tuple[Verdict, str]:
     return verdict, "100 sessions, 20 senders"
 
 
+def claude(seed: int, *, installed: bool = False) -> Callable[[Sm], tuple[Verdict, str]]:
+    return lambda sm: ladder.mixed(sm, messages=100, seed=seed, installed=installed)
+
+
 PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "texts": all_texts,
     "kill -9 at every commit point": commit_points,
@@ -48,6 +52,8 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "tmux control connection cut": faults(chaos.cut_control, 25, 1.5),
     "SIGSTOP for 5 s": faults(chaos.stop_worker, 25, 1.0),
     "crowd": whole_crowd,
+    "the real Claude Code in random states": claude(1),
+    "the real Claude Code, after sm install": claude(2, installed=True),
 }
 
 

@@ -78,12 +78,12 @@ class Ledger:
                 verdict.doubled += count > 1
                 verdict.changed += count > 0 and texts[message["id"]] != message["text"]
                 steps = receipts.get(message["id"], [])
-                verdict.unreceipted += not _is_whole(steps)
+                verdict.unreceipted += not is_whole(steps)
             verdict.disordered += _disorder(mine, [a for a in arrived if a])
         return verdict
 
 
-def _is_whole(steps: list[str]) -> bool:
+def is_whole(steps: list[str]) -> bool:
     return (
         steps[:1] == ["queued"]
         and steps[-1:] == ["done"]

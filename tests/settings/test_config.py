@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sm.settings.config import ConfigError, Settings, load, seconds, size
+from sm.core.message import Route
+from sm.settings.config import ROUTES, ConfigError, Settings, load, seconds, size
 
 
 @pytest.fixture
@@ -157,3 +158,23 @@ def test_no_file_makes_loading_fail_otherwise(
 
     with suppress(ConfigError):
         load(path)
+
+
+def test_routes_can_be_switched_off_per_agent(path: Path) -> None:
+    """An agent that is not named keeps all of its routes."""
+    path.write_text('[delivery.routes]\nclaude = ["paste", "doorbell"]\ndemo = []\n')
+
+    assert load(path).delivery.routes == {"claude": ["paste", "doorbell"], "demo": []}
+    assert Settings().delivery.routes == {}
+
+
+def test_every_route_the_core_knows_can_be_named(path: Path) -> None:
+    assert set(ROUTES) == {route.value for route in Route}
+
+
+@pytest.mark.parametrize("routes", ['["telepathy"]', '["paste", "Paste"]', '"paste"', "[1]"])
+def test_a_route_that_does_not_exist_is_refused_with_those_that_do(path: Path, routes: str) -> None:
+    told = _refusal(path, f"[delivery.routes]\nclaude = {routes}\n")
+
+    assert "delivery.routes" in told
+    assert str(path) in told

@@ -109,3 +109,26 @@ def test_only_posting_is_understood(web: Web) -> None:
     answer = web.call("GET", f"/hooks/{web.ada}")
 
     assert (answer.status, answer.error) == (405, "This address does not take that method.")
+
+
+def test_a_hook_of_a_client_nobody_adopted_changes_nothing(web: Web) -> None:
+    """It is none of our business: not taken in, not kept, no error for the client to show."""
+    context = web.get(f"/sessions/{web.ada}")["context"]["id"]
+    before, bad = web.get("/health"), _bad(web)
+    events = web.get(f"/sessions/{web.ada}/timeline?limit=1000")
+
+    for session in ("0b0e7e0e-0000-4000-8000-000000000000", context):
+        answer = web.call("POST", "/hooks", {**NOTE, "session_id": session})
+        assert (answer.status, answer.content) == (204, b"")
+
+    assert web.get(f"/sessions/{web.ada}/timeline?limit=1000") == events
+    assert (web.get("/health")["spool"], _bad(web)) == (before["spool"], bad)
+
+
+def test_what_is_no_object_is_refused_and_not_kept(web: Web) -> None:
+    """A stray caller's noise."""
+    bad = _bad(web)
+
+    answer = web.call("POST", "/hooks", b"[]")
+
+    assert (answer.status, _bad(web)) == (400, bad)

@@ -190,3 +190,34 @@ def test_ending_what_has_ended_is_no_error(web: Web) -> None:
 def test_the_host_is_told(web: Web) -> None:
     """One home folder may serve several."""
     assert web.get("/sessions/ada")["host"] == socket.gethostname().split(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ({"pane": "%999"}, 409, "There is no pane '%999' on sm's own tmux server"),
+        ({"pane": "ada:"}, 409, "is already session ada."),
+        ({"pane": "ada:", "agent": "vi"}, 409, "sm does not recognise a running 'vi'."),
+        ({"pane": ""}, 400, "Name a pane, such as %5 or work:1.0."),
+        ({"pane": "%1", "socket": "here"}, 400, "The tmux socket 'here' is no absolute path."),
+        ({"pane": "%1", "id": "x"}, 400, "A session id is 8 hex digits."),
+    ],
+)
+def test_what_cannot_be_adopted_is_refused(
+    web: Web, body: dict[str, str], status: int, words: str
+) -> None:
+    """With the reason."""
+    answer = web.call("POST", "/sessions/adopt", body)
+
+    assert answer.status == status
+    assert words in answer.error
+
+
+def test_only_an_adopted_session_can_be_let_go(web: Web) -> None:
+    """An agent that sm started would be nobody's."""
+    answer = web.call("POST", f"/sessions/{web.ada}/release")
+
+    assert (answer.status, answer.error) == (
+        409, "ada was started by sm and cannot be let go. End it with: sm kill ada",
+    )  # fmt: skip
+    assert web.get(f"/sessions/{web.ada}")["adopted"] is False

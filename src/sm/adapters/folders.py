@@ -76,6 +76,20 @@ class SessionFolders:
         write_private(self._launch_file(session), json.dumps(launch).encode())
         Path(self.raw_log(session)).touch(mode=0o600)
 
+    def make(self, session: SessionId) -> None:
+        """The folder of a session whose agent sm did not start."""
+        self.folder(session).mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(self.raw_log(session)).touch(mode=0o600)
+
+    def note_adopted(self, session: SessionId) -> None:
+        """Installed hooks look whether there is any such file before they call us."""
+        self._home.adopted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self._home.adopted / session).touch(mode=0o600)
+
+    def forget_adopted(self, session: SessionId) -> None:
+        with contextlib.suppress(OSError):  # the next start tries again
+            (self._home.adopted / session).unlink(missing_ok=True)
+
     def forget_environment(self, session: SessionId) -> None:
         with contextlib.suppress(OSError):  # the next start tries again
             self._launch_file(session).unlink(missing_ok=True)
@@ -106,14 +120,28 @@ class SessionFolders:
         """Agents call these by a path that stays; what they run follows each installation."""
         agents = Path(__file__).parent / "agents"
         stub = [str(agents / "stub.py"), str(self._home.socket), str(self._home.spool)]
-        self._script("hook", stub, otherwise="exit 0")
+        self._script("hook", stub, first=self._shortcut(), otherwise="exit 0")
+        self._script("bell", [str(agents / "bell.py")], otherwise="exit 0")
+        line = [str(agents / "statusline.py"), str(self._home.socket), str(self._home.sessions)]
+        self._script("statusline", line, otherwise="exit 0")
         self._script("launch", [str(agents / "launch.py")], otherwise="exit 127")
 
-    def _script(self, name: str, call: list[str], *, otherwise: str) -> None:
+    def _script(self, name: str, call: list[str], *, first: str = "", otherwise: str) -> None:
         python = shlex.quote(sys.executable)
         line = f'[ -x {python} ] && exec {python} -I -S {shlex.join(call)} "$@"'
-        script = f"#!/bin/sh\n{line}\n{otherwise}\n".encode()
+        script = f"#!/bin/sh\n{first}{line}\n{otherwise}\n".encode()
         keep_written(self._home.bin / name, script, mode=0o700)
+
+    def _shortcut(self) -> str:
+        """What the stub would find out too, for a fourteenth of the time: installed hooks are
+        called at every tool of every agent, and mostly have nothing to report."""
+        adopted = shlex.quote(str(self._home.state / "adopted"))
+        return (
+            'if [ "$1" = --installed ]; then\n'
+            '  [ -z "$CLAUDE_SESSION_MANAGER_ID" ] || exit 0\n'
+            f'  for one in {adopted}/*; do [ -e "$one" ] || exit 0; break; done\n'
+            "fi\n"
+        )
 
     def _launch_file(self, session: SessionId) -> Path:
         return self.folder(session) / "launch.json"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,8 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sm.core.adoption import Process
+
 PAUSE = 2.0
 """Seconds between two looks at a process where the system cannot tell us of its end."""
+TERM_WITHIN = 3.0
+KILL_WITHIN = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,70 @@ def read_ps(pid: int) -> ProcessEntry | None:
     )
 
 
+def list_proc() -> list[Process]:
+    """Linux: every process we may look at."""
+    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal())
+    return [process for pid in numbers if (process := _process(pid)) is not None]
+
+
+def _process(pid: int) -> Process | None:
+    entry = read_proc(pid)
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return None
+    if entry is None:
+        return None
+    name = stat[stat.index("(") + 1 : stat.rindex(")")]
+    return Process(
+        pid=pid,
+        parent=int(stat.rpartition(")")[2].split()[1]),
+        started=entry.started,
+        name=name,
+        command=tuple(os.fsdecode(word) for word in command.split(b"\0")[:-1]),
+        environment=_environment(pid),
+        foreground=entry.foreground,
+    )
+
+
+def _environment(pid: int) -> dict[str, str]:
+    try:
+        content = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        # Another user's, or gone: nothing is known of it.
+        return {}
+    pairs = (os.fsdecode(pair).partition("=") for pair in content.split(b"\0") if b"=" in pair)
+    return {name: value for name, _, value in pairs}
+
+
+def list_ps() -> list[Process]:
+    """macOS, and wherever else there is a ps; it does not tell environments."""
+    ps = subprocess.run(
+        ["ps", "-axo", "pid=,ppid=,stat=,pgid=,tpgid=,lstart=,command="],
+        capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
+    )  # fmt: skip
+    found = []
+    for line in ps.stdout.splitlines():
+        fields = line.split(maxsplit=10)
+        if len(fields) < 11 or fields[2].startswith("Z"):
+            continue
+        started = time.mktime(time.strptime(" ".join(fields[5:10]), "%a %b %d %H:%M:%S %Y"))
+        command = tuple(fields[10].split())
+        found.append(
+            Process(
+                pid=int(fields[0]),
+                parent=int(fields[1]),
+                started=int(started),
+                name=command[0].rpartition("/")[2],
+                command=command,
+                environment={},
+                foreground=fields[3] == fields[4],
+            )
+        )
+    return found
+
+
 class ProcessTable:
     """Who runs, since when, and who has the terminal."""
 
@@ -78,6 +147,49 @@ class ProcessTable:
     def is_stopped(self, pid: int) -> bool:
         entry = self._read(pid)
         return entry is not None and entry.stopped
+
+    def tree(self, pid: int) -> list[Process]:
+        """A process and all its descendants, each after its parent."""
+        everyone = list_proc() if sys.platform == "linux" else list_ps()
+        children: dict[int, list[Process]] = {}
+        for process in everyone:
+            children.setdefault(process.parent, []).append(process)
+        found = [process for process in everyone if process.pid == pid]
+        for process in found:
+            found += children.get(process.pid, [])
+        return found
+
+    async def end(self, pid: int, started: int) -> bool:
+        """End this very process, gently first; whether it is gone."""
+        for number, patience in ((signal.SIGTERM, TERM_WITHIN), (signal.SIGKILL, KILL_WITHIN)):
+            if not self._signal(pid, started, number):
+                return True
+            try:
+                async with asyncio.timeout(patience):
+                    while self.started(pid) == started:
+                        await asyncio.sleep(0.02)
+            except TimeoutError:
+                continue
+            return True
+        return False
+
+    def _signal(self, pid: int, started: int, number: signal.Signals) -> bool:
+        """False when there is no such process any more."""
+        handle = _open_pidfd(pid)
+        try:
+            # Asked after opening: from here on the handle cannot mean another process.
+            if self.started(pid) != started:
+                return False
+            if handle is None:
+                os.kill(pid, number)
+            else:
+                signal.pidfd_send_signal(handle, number)
+        except ProcessLookupError:
+            return False
+        finally:
+            if handle is not None:
+                os.close(handle)
+        return True
 
 
 Cancel = Callable[[], object]

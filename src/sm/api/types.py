@@ -18,6 +18,20 @@ class ContextView(TypedDict):
     percent: float | None
 
 
+class ContextUsage(ContextView):
+    """How full a session's context is, as `sm context --json` prints it."""
+
+    session: str
+    name: str
+    model: str | None
+    source: str | None
+    """statusline or transcript."""
+    at: float | None
+    compactions: int
+    compacts_at: int | None
+    """The tokens at which the agent compacts by itself, where that is known."""
+
+
 class TmuxView(TypedDict):
     """Where to find the session in tmux."""
 
@@ -73,6 +87,10 @@ class SessionDetail(SessionView):
     reminders: list[ReminderView]
     raw_log: str
     proves: bool
+    degraded: list[str]
+    """What does not work with its agent, and what is done instead."""
+    adopted: bool
+    limits: list[str]
 
 
 class SightingView(TypedDict):
@@ -142,6 +160,14 @@ class NewSessionBody(TypedDict):
     parent: NotRequired[str | None]
     environment: NotRequired[dict[str, str]]
     prompt: NotRequired[str | None]
+
+
+class AdoptBody(TypedDict):
+    pane: str
+    id: NotRequired[str]
+    socket: NotRequired[str | None]
+    name: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class RenameBody(TypedDict):

@@ -1,6 +1,7 @@
 """Show the configuration in force, tell where its file is, or check it."""
 
 import argparse
+import json
 import sys
 
 from sm.cli.output import print_json
@@ -42,5 +43,13 @@ def run(args: argparse.Namespace) -> int:
     for table, values in tables.items():
         print(f"[{table}]")
         for key, value in values.items():
-            print(f"{key} = {msgspec.json.encode(value).decode()}")
+            print(f"{key} = {_toml(value)}")
     return 0
+
+
+def _toml(value: object) -> str:
+    """A value as config.toml holds it: as JSON does, but for tables."""
+    if isinstance(value, dict):
+        inner = ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{{inner}}}"
+    return json.dumps(value, ensure_ascii=False)

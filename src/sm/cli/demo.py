@@ -22,7 +22,7 @@ from typing import cast
 
 from sm.api import starting
 from sm.api.client import Client
-from sm.api.errors import RefusedError, StartError, UnreachableError
+from sm.api.errors import RefusedError, StartError
 from sm.api.types import Health, MessageView, SessionDetail
 from sm.cli.output import print_json, tmux_program
 from sm.cli.stage import Stage
@@ -80,21 +80,35 @@ def _own_home(*, keep: bool) -> Iterator[Home]:
 
 
 def _clean_up(home: Home, folder: Path) -> None:
-    socket = None
-    with contextlib.suppress(UnreachableError):
-        socket = cast("Health", Client(home, start=False).get("/health"))["tmux"]
     # The daemon first: it would start its tmux server again.
     with contextlib.suppress(StartError):
         starting.stop(home)
-    if socket is not None:
-        subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
-        Path(socket).unlink(missing_ok=True)
+    _end_tmux(home.tmux_socket("sm"))
     # The last hooks of the ended agents may still write there.
     deadline = time.monotonic() + 5.0
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)
         time.sleep(0.1)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_tmux(name: str) -> None:
+    """End the story's tmux server, and return when it is gone with all that ran in it."""
+    told = _tmux(name, "display-message", "-p", "#{pid} #{socket_path}").split(" ", 1)
+    _tmux(name, "kill-server")
+    if len(told) != 2 or not told[0].isdigit():
+        return
+    deadline = time.monotonic() + 5.0
+    while Path("/proc", told[0]).exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    Path(told[1]).unlink(missing_ok=True)
+
+
+def _tmux(name: str, *command: str) -> str:
+    done = subprocess.run(
+        ["tmux", "-L", name, *command], capture_output=True, text=True, check=False
+    )
+    return done.stdout.rstrip("\n")
 
 
 class Story:

@@ -2,24 +2,30 @@
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import StartError
-from sm.api.types import Health
+from sm.api.types import Health, SessionDetail, SessionView
 from sm.cli.output import is_colourful, print_json
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
+if TYPE_CHECKING:
+    from sm.install.installer import Condition
+
 EXAMPLE = "sm doctor --fix"
 OLDEST_TMUX = (3, 2)
+OLDEST_CLAUDE = (2, 1)
+"""Older clients lack hooks that routes and states rest on."""
 LOW_DISK = 500_000_000
 SKEW = 5.0
 
@@ -76,6 +82,7 @@ def examine(home: Home) -> Iterator[Finding]:
     yield _python()
     yield _tmux()
     yield from _agents()
+    yield from _installed(home)
     yield from _folders(home)
     yield _config(home)
     yield _disk(home)
@@ -102,16 +109,63 @@ def _agents() -> Iterator[Finding]:
     yield Finding("agent demo", "ok", "built in")
     program = shutil.which("claude")
     if program is None:
-        remedy = "npm install -g @anthropic-ai/claude-code"
+        remedy = "Only needed for --agent claude: npm install -g @anthropic-ai/claude-code"
         yield Finding("agent claude", "note", "not installed", remedy)
         return
     try:
         told = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=20, check=False
         )
-        yield Finding("agent claude", "ok", f"{told.stdout.strip()} at {program}")
+        yield _version_of_claude(told.stdout.strip(), program)
     except (OSError, subprocess.TimeoutExpired) as error:
         yield Finding("agent claude", "bad", f"does not start: {error}")
+
+
+def _version_of_claude(told: str, program: str) -> Finding:
+    version = re.match(r"(\d+)\.(\d+)", told)
+    remedy = "sm was made for 2.1 and newer. Bring it up to date with: claude update"
+    if version is None:
+        says = f"{program} tells no version: {told[:60]!r}"
+        return Finding("agent claude", "note", says, remedy)
+    if tuple(map(int, version.groups())) < OLDEST_CLAUDE:
+        says = f"{told} at {program} is old: states and messages may be missed"
+        return Finding("agent claude", "note", says, remedy)
+    return Finding("agent claude", "ok", f"{told} at {program}")
+
+
+def _installed(home: Home) -> Iterator[Finding]:
+    """Our hooks in the settings of agents that people start themselves."""
+    from sm.install import agents, installer
+    from sm.install.files import InstallError
+
+    for agent in agents.AGENTS.values():
+        what = f"installed hooks ({agent.name})"
+        try:
+            yield _condition(what, installer.condition(home, agent, os.environ))
+        except InstallError as error:
+            yield Finding(what, "note", str(error))
+
+
+def _condition(what: str, found: "Condition") -> Finding:
+    match found.kind:
+        case "installed":
+            return Finding(what, "ok", f"in {found.file}")
+        case "not installed":
+            remedy = "Only needed for agents you start without sm: sm install"
+            return Finding(what, "note", f"not installed in {found.file}", remedy)
+        case "outdated":
+            return Finding(what, "note", f"outdated in {found.file}",
+                           "Bring them up to date with: sm install")  # fmt: skip
+        case "broken":
+            return Finding(what, "bad", f"in {found.file}, but the script they call is missing",
+                           "Make it again with: sm install")  # fmt: skip
+        case "unheeded":
+            return Finding(what, "bad", f"in {found.file}, but {found.warning}",
+                           f"Remove them from {found.file}")  # fmt: skip
+        case "partly":
+            says = f"partly in {found.file}; missing: {', '.join(found.missing)}"
+            again = "sm uninstall, then sm install" if found.by_hand else "sm install"
+            return Finding(what, "note", says, f"Put them back with: {again}")
 
 
 def _folders(home: Home) -> Iterator[Finding]:
@@ -182,6 +236,16 @@ def _daemon(home: Home) -> Iterator[Finding]:
     if version != VERSION:
         yield Finding("version", "note", f"this command is {VERSION}, the daemon {version}")
     yield from _parts(home, health)
+    yield from _sessions(home)
+
+
+def _sessions(home: Home) -> Iterator[Finding]:
+    """What does not work with the agents that run now."""
+    api = Client(home, start=False)
+    for session in cast("list[SessionView]", api.get("/sessions")):
+        detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
+        for words in detail["degraded"]:
+            yield Finding(f"session {session['name']}", "note", words)
 
 
 def _parts(home: Home, health: Health) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         names = {s["id"]: s["name"] for s in found}
         table(
-            ["ID", "NAME", "AGENT", "STATE", "FOR", "QUEUED", "PARENT", "DIRECTORY"],
+            ["ID", "NAME", "AGENT", "STATE", "FOR", "FULL", "QUEUED", "PARENT", "DIRECTORY"],
             [
                 [
                     s["id"],
@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
                     s["agent"],
                     coloured(s["state"]),
                     age(s["state_since"]),
+                    _full(s["context"]["percent"]),
                     str(s["queued"] or "-"),
                     names.get(s["parent"] or "", s["parent"] or "-"),
                     s["cwd"],
@@ -39,3 +40,7 @@ def run(args: argparse.Namespace) -> int:
             ],
         )
     return 0
+
+
+def _full(percent: float | None) -> str:
+    return "-" if percent is None else f"{percent:.0f} %"

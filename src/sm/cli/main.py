@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "new": "start an agent in a new session",
+    "adopt": "take over an agent that already runs in a tmux pane",
     "ls": "list sessions",
     "show": "everything about one session",
     "explain": "why we believe a session's state: evidence, source, age",
     "attach": "look at a session's terminal and type into it",
     "kill": "end a session and its agent",
+    "release": "let go of an adopted session; its agent lives on",
     "rename": "give a session another name",
     "wait": "wait until a session is idle or has ended",
     "tail": "what a session's screen shows now",
@@ -29,6 +31,9 @@ COMMANDS = {
     "messages": "messages with their receipts",
     "cancel": "withdraw a queued message",
     "remind": "send a session a message later",
+    "context": "how full a session's context is",
+    "install": "merge our hooks into the settings of agents you start yourself",
+    "uninstall": "take our hooks out again",
     "daemon": "start, stop and look at the background process",
     "doctor": "check everything sm needs, with the remedy",
     "config": "show, find and check the configuration",

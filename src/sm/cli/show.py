@@ -4,7 +4,7 @@ import argparse
 from typing import cast
 
 from sm.api.client import segment
-from sm.api.types import SessionDetail, SessionView
+from sm.api.types import ContextView, SessionDetail, SessionView
 from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
@@ -28,6 +28,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def full(context: ContextView) -> str:
+    """Tokens, window and percent in words."""
+    if context["tokens"] is None:
+        return "-"
+    words = f"{context['tokens']:,} tokens"
+    if context["window"] is None:
+        return words
+    return f"{words} of {context['window']:,} ({context['percent']:g} %)"
+
+
 def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     tmux, exit_ = s["tmux"], s["exit"]
     rows = {
@@ -41,14 +51,23 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         "process": str(s["pid"] or "-"),
         "tmux": f"{tmux['session']} {tmux['pane']} on {tmux['socket']}" if tmux else "-",
         "context": f"{s['context']['number']} ({s['context']['id'] or 'not known'})",
+        "usage": full(s["context"]),
         "transcript": s["context"]["transcript"] or "-",
         "queued": str(s["queued"]),
         "last words": brief(s["last_words"]) or "-",
         "raw log": s["raw_log"],
     }
+    if s["adopted"]:
+        rows["adopted"] = "yes: sm did not start it" + (
+            " and cannot promise:" if s["limits"] else ""
+        )
+    for number, limit in enumerate(s["limits"], 1):
+        rows[f"limit {number}"] = limit
     if exit_ is not None:
         how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
         rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
+    for number, words in enumerate(s["degraded"], 1):
+        rows[f"missing {number}"] = words
     for reminder in s["reminders"]:
         rows[f"reminder {reminder['id']}"] = brief(reminder["text"])
     return rows

@@ -1,8 +1,9 @@
-"""When a queued message may be given to an agent, and what proves that it arrived.
+"""When a queued message may be given to an agent, by which route, and what proves that it arrived.
 
-Typing is a conversation in steps: paste, Enter, wait for the agent's own report. Each step looks
-before it acts, so it can be asked again after any crash. A message is pasted a second time only
-after the agent was searched for it and nothing was found.
+The gentlest route that fits is taken: the answer to a turn's end, the result of a tool, a note in
+the inbox, typing; an interrupt comes last. Typing is a conversation in steps: paste, Enter, wait
+for the agent's own report. Each step looks before it acts, so it can be asked again after any
+crash. A message is given a second time only after the agent was searched for it in vain.
 """
 
 import hashlib
@@ -15,10 +16,14 @@ from sm.core.effects import (
     PasteText,
     PressEnter,
     QueueNotice,
+    RingBell,
     SeekMessage,
 )
+from sm.core.envelope import length
 from sm.core.events import (
+    BellRung,
     EnterPressed,
+    Hook,
     MessageCancelled,
     MessageQueued,
     MessageSought,
@@ -44,6 +49,14 @@ PAUSES = (1.0, 1.0, 2.0, 4.0, 8.0, 15.0)
 DRAWING = (0.05, 0.1, 0.2, 0.5, *PAUSES)
 """An agent reports a turn's end a moment before its screen shows it."""
 UNPROVED_PAUSE = 0.5
+ANSWER_WITHIN = 4.0
+"""An agent's hook waits for our answer a little longer than this, then goes without one."""
+STOP_REPLIES_ALLOWED = 7
+"""Claude Code overrides the ninth answer in a row that keeps it from stopping."""
+RECORDED = (0.25, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""An agent writes what an answer told it into its record a moment later."""
+NOTE_TAKEN_WITHIN = 4.0
+_GENTLE = (Step.REPLIED, Step.RINGING, Step.RUNG)
 
 
 def queued(session: Session, event: MessageQueued, now: float) -> Result:
@@ -84,6 +97,10 @@ def is_waiting(session: Session, message: Message) -> bool:
     """Whether nothing of the message has been given to the agent yet."""
     in_hand = session.attempt is not None and session.attempt.message == message.id
     return message.state is MessageState.QUEUED and not in_hand
+
+
+def _waiting(session: Session) -> list[Message]:
+    return sorted((m for m in session.messages if is_waiting(session, m)), key=queue_order)
 
 
 def accept(
@@ -147,7 +164,7 @@ def due(session: Session, now: float) -> Result:
         if attempt.step is Step.INTERRUPTING and session.turn is None:
             return _paste(session, attempt, now)
         return session, ()
-    waiting = sorted((m for m in session.messages if is_waiting(session, m)), key=queue_order)
+    waiting = _waiting(session)
     if not waiting or session.timer("retry") is not None or not session.alive:
         return session, ()
     return _begin(session, waiting[0], now)
@@ -155,11 +172,113 @@ def due(session: Session, now: float) -> Result:
 
 def _begin(session: Session, message: Message, now: float) -> Result:
     can_paste = session.state is State.IDLE or not session.proves
-    if can_paste and not session.lost:
-        return _paste(session, _attempt(message, Route.PASTE, Step.PASTING, now), now)
+    if can_paste and not session.lost and session.allows(Route.PASTE):
+        return _paste(session, _attempt(session, message, Route.PASTE, Step.PASTING, now), now)
+    if can_paste and _can_ring(session, message):
+        return _ring(session, message, now)
     if message.mode is Mode.URGENT and session.state is State.WORKING:
-        return _interrupt(session, message, now)
+        if _rides_along(session, message):
+            return session, ()
+        if _can_ring(session, message):
+            return _ring(session, message, now)
+        if session.allows(Route.INTERRUPT):
+            return _interrupt(session, message, now)
     return session, ()
+
+
+def _length(message: Message) -> int:
+    return length(message.id, message.sender_name, message.text)
+
+
+def _rides_along(session: Session, message: Message) -> bool:
+    """Whether the next tool result can carry it."""
+    return session.allows(Route.TOOL_RESULT) and session.allows(Route.TOOL_RESULT, _length(message))
+
+
+def _can_ring(session: Session, message: Message) -> bool:
+    return (
+        session.bell
+        and session.allows(Route.DOORBELL)
+        and session.allows(Route.DOORBELL, _length(message))
+    )
+
+
+# --- answers to hooks ----------------------------------------------------------------------
+
+
+def answer_stop(session: Session, hook: Hook, now: float) -> Session:
+    """A turn ended and the agent waits for our word: the next message keeps it going."""
+    if session.stop_replies >= STOP_REPLIES_ALLOWED or session.leaving:
+        return session
+    message = next(iter(_waiting(session)), None)
+    if message is None or not _may_answer(session, hook, Route.STOP_REPLY, message, now):
+        return session
+    session = replace(
+        session,
+        # It goes on when it has our answer: its own report again is of before that.
+        turn=Turn(prompt=hook.prompt, started_at=now),
+        # The agent gives what follows the same prompt id.
+        ended_prompts=tuple(p for p in session.ended_prompts if p != hook.prompt),
+        stop_replies=session.stop_replies + 1,
+    )
+    return _answer(session, message, hook, Route.STOP_REPLY, now)
+
+
+def answer_tool(session: Session, hook: Hook, tool_use: str, now: float) -> Session:
+    """A tool ended in a running turn: urgent news goes to the model beside its result."""
+    message = next(iter(_waiting(session)), None)
+    if message is None or message.mode is not Mode.URGENT or session.turn is None:
+        return session
+    if not _may_answer(session, hook, Route.TOOL_RESULT, message, now):
+        return session
+    return _answer(session, message, hook, Route.TOOL_RESULT, now, tool_use=tool_use)
+
+
+def _may_answer(session: Session, hook: Hook, route: Route, message: Message, now: float) -> bool:
+    is_awaited = hook.answerable and now - hook.at < ANSWER_WITHIN
+    is_free = session.attempt is None and session.alive and not session.kill_requested
+    return is_awaited and is_free and session.allows(route, _length(message))
+
+
+def _answer(
+    session: Session, message: Message, hook: Hook, route: Route, now: float, *, tool_use: str = ""
+) -> Session:
+    attempt = replace(
+        _attempt(session, message, route, Step.REPLIED, now),
+        hook=hook.id,
+        prompt=hook.prompt,
+        tool_use=tool_use or None,
+    )
+    offered = replace(message, attempts=attempt.number, route=route).moved(
+        MessageState.OFFERED, now, f"{route.value} to {hook.name}"
+    )
+    session = replace(session, attempt=attempt).with_message(offered)
+    return session.with_timer("confirm", now + RECORDED[0])
+
+
+# --- the doorbell --------------------------------------------------------------------------
+
+
+def _ring(session: Session, message: Message, now: float) -> Result:
+    attempt = _attempt(session, message, Route.DOORBELL, Step.RINGING, now)
+    session = replace(session, attempt=attempt).with_message(
+        replace(message, attempts=attempt.number, route=Route.DOORBELL)
+    )
+    session = session.with_timer("confirm", None)
+    return session, (RingBell(mark=attempt.mark, message=message.id),)
+
+
+def rung(session: Session, event: BellRung, now: float) -> Result:
+    attempt, message = _in_hand(session, event.mark)
+    if attempt is None or message is None or attempt.step is not Step.RINGING:
+        return session, ()
+    offered = message.moved(MessageState.OFFERED, now, f"doorbell {event.mark}")
+    session = replace(session, attempt=replace(attempt, step=Step.RUNG), refusals=0)
+    session = session.with_message(offered)
+    return session.with_timer("confirm", now + NOTE_TAKEN_WITHIN), ()
+
+
+# --- typing --------------------------------------------------------------------------------
 
 
 def _interrupt(session: Session, message: Message, now: float) -> Result:
@@ -170,16 +289,31 @@ def _interrupt(session: Session, message: Message, now: float) -> Result:
         # Interrupted before its first output, an agent puts the prompt back into its box: the
         # message in it would be undone. The first tool call, or the turn's end, is soon enough.
         return session, ()
-    attempt = _attempt(message, Route.INTERRUPT, Step.INTERRUPTING, now)
+    attempt = _attempt(session, message, Route.INTERRUPT, Step.INTERRUPTING, now)
     session = replace(session, attempt=attempt).with_message(
         replace(message, attempts=attempt.number, route=Route.INTERRUPT)
     )
     return session, (InterruptTurn(mark=attempt.mark, prompt=turn.prompt),)
 
 
-def _attempt(message: Message, route: Route, step: Step, now: float) -> Attempt:
+def record_begun(session: Session, transcript: str | None) -> Session:
+    """A new record of the agent's: the message in hand may come to stand there, too."""
+    attempt = session.attempt
+    if attempt is None or transcript is None or transcript in attempt.transcripts:
+        return session
+    transcripts = (*attempt.transcripts, transcript)
+    return replace(session, attempt=replace(attempt, transcripts=transcripts))
+
+
+def _attempt(session: Session, message: Message, route: Route, step: Step, now: float) -> Attempt:
+    transcript = session.context.transcript
     return Attempt(
-        message=message.id, number=message.attempts + 1, route=route, step=step, since=now
+        message=message.id,
+        number=message.attempts + 1,
+        route=route,
+        step=step,
+        since=now,
+        transcripts=() if transcript is None else (transcript,),
     )
 
 
@@ -192,7 +326,13 @@ def _paste(session: Session, attempt: Attempt, now: float) -> Result:
         replace(message, attempts=attempt.number, route=attempt.route)
     )
     session = session.with_timer("confirm", None)
-    return session, (PasteText(mark=attempt.mark, message=message.id),)
+    return session, (_paste_text(session, attempt, message),)
+
+
+def _paste_text(session: Session, attempt: Attempt, message: Message) -> PasteText:
+    # A draft that stood there at the last try, too, is not being typed just now.
+    stash = message.held == Obstacle.DRAFT.words and session.refusals > 0
+    return PasteText(mark=attempt.mark, message=message.id, stash=stash)
 
 
 def pasted(session: Session, event: TextPasted, now: float) -> Result:
@@ -234,12 +374,26 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
     if attempt.step is Step.PASTING and event.obstacle is Obstacle.UNREACHABLE:
         # tmux may still carry the paste out: ask again under the same mark, never a new one.
         return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
+    if attempt.step is Step.PASTING and _had_better_ring(session, event.obstacle):
+        held = session.message(message.id) or message
+        if _can_ring(session, held):
+            return _ring(_let_go(session), held, now)
     if attempt.step in (Step.PASTING, Step.INTERRUPTING):
         is_drawing = event.obstacle in (Obstacle.BUSY, Obstacle.NO_BOX)
         return _pause(_let_go(session), now, DRAWING if is_drawing else PAUSES), effects
     # The text is in the box or on its way there: look for it again before anything else.
     session = replace(session, attempt=replace(attempt, step=Step.ENTERED))
     return session.with_timer("confirm", now + CONFIRM_WITHIN), effects
+
+
+_RING_INSTEAD = frozenset({Obstacle.DRAFT, Obstacle.COPY_MODE})
+"""Where typing would disturb a person and a note in the inbox does not."""
+
+
+def _had_better_ring(session: Session, obstacle: Obstacle) -> bool:
+    # A box that does not come for long is one we do not know: another version's, perhaps.
+    is_unknown = obstacle is Obstacle.NO_BOX and session.refusals >= len(DRAWING) - len(PAUSES)
+    return session.alive and (obstacle in _RING_INSTEAD or is_unknown)
 
 
 def interrupted(session: Session, event: TurnInterrupted, now: float) -> Result:
@@ -252,12 +406,15 @@ def interrupted(session: Session, event: TurnInterrupted, now: float) -> Result:
 def confirm_due(session: Session, now: float) -> Result:
     """The agent has not reported in time: look where the message is."""
     attempt = session.attempt
-    if attempt is None:
+    message = session.message(attempt.message) if attempt is not None else None
+    if attempt is None or message is None:
         return session, ()
     if attempt.step is Step.INTERRUPTING:
         return _pause(_let_go(session), now), ()
     if attempt.step is Step.PASTING:
-        return session, (PasteText(mark=attempt.mark, message=attempt.message),)
+        return session, (_paste_text(session, attempt, message),)
+    if attempt.step is Step.RINGING:
+        return session, (RingBell(mark=attempt.mark, message=attempt.message),)
     if not session.proves and session.alive:
         # There is no record to search and no box to read: the same Enter is asked for again.
         return session, (press(attempt),)
@@ -274,8 +431,12 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
         case Place.BOX if attempt.enters < ENTERS_ALLOWED:
             session = replace(session, attempt=replace(attempt, misses=0, step=Step.ENTERING))
             return session, (press(attempt),)
+        case Place.WITHDRAWN:
+            # Its inbox is not watched after all: the next route is typing.
+            session = replace(session, bell=False)
+            return _give_again(session, message, now, event.evidence), ()
         case Place.NOWHERE if attempt.misses + 1 >= MISSES_ALLOWED:
-            return _type_again(session, message, now, event.evidence), ()
+            return _give_again(session, message, now, event.evidence), ()
         case Place.NOWHERE:
             attempt = replace(attempt, misses=attempt.misses + 1)
         case Place.CANNOT_LOOK if not session.alive and attempt.looks >= MISSES_ALLOWED:
@@ -284,24 +445,32 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
         case Place.BOX | Place.CANNOT_LOOK:
             session = session.with_message(replace(message, held=event.evidence))
             attempt = replace(attempt, looks=attempt.looks + 1)
-    session = replace(session, attempt=attempt)
+    return replace(session, attempt=attempt).with_timer("confirm", now + _next_look(attempt)), ()
+
+
+def _next_look(attempt: Attempt) -> float:
+    if attempt.step in _GENTLE:
+        return RECORDED[min(attempt.misses + attempt.looks, len(RECORDED) - 1)]
     tried = attempt.misses + attempt.enters + attempt.looks
-    pause = PAUSES[min(tried, len(PAUSES) - 1)]
-    return session.with_timer("confirm", now + max(pause, CONFIRM_WITHIN)), ()
+    return max(PAUSES[min(tried, len(PAUSES) - 1)], CONFIRM_WITHIN)
 
 
 def _found(session: Session, attempt: Attempt, now: float, evidence: str) -> Result:
     """Its own record shows that the agent took the message, though no hook told us."""
-    session = accept(session, attempt.message, None, now, evidence)
+    session = accept(session, attempt.message, attempt.prompt, now, evidence)
     if not session.alive:
         return finish_accepted(session, now, how="the agent is gone")
+    if attempt.step is Step.REPLIED:
+        is_over = session.turn is None or session.turn.prompt != attempt.prompt
+        how = "its turn had already ended"
+        return finish_one(session, attempt.message, now, how=how) if is_over else (session, ())
     # A turn that late hooks told of began before this message was typed: it is not this one.
     if session.turn is None or session.turn.started_at < attempt.since:
         session = replace(session, turn=Turn(prompt=None, started_at=attempt.since))
     return session, ()
 
 
-def _type_again(session: Session, message: Message, now: float, evidence: str) -> Session:
+def _give_again(session: Session, message: Message, now: float, evidence: str) -> Session:
     again = message.noted("lost", now, evidence)
     again = replace(again, state=MessageState.QUEUED)
     return _pause(_let_go(session.with_message(again)), now)
@@ -317,7 +486,7 @@ def typing_failed(session: Session, now: float) -> Session:
 def agent_gone(session: Session) -> Result:
     """The agent died with a message in hand: its own record decides what became of it."""
     attempt = session.attempt
-    if attempt is None or attempt.step in (Step.PASTING, Step.ENTERING):
+    if attempt is None or attempt.step in (Step.PASTING, Step.ENTERING, Step.RINGING):
         return session, ()
     if attempt.step is Step.INTERRUPTING:
         return _let_go(session), ()
@@ -339,6 +508,8 @@ def why_waiting(session: Session, message: Message) -> str | None:
         reason = why_waiting(session, first)
         return f"behind message {first.id}" + (f": {reason}" if reason else "")
     if message.mode is Mode.URGENT and session.state is State.WORKING:
+        if _rides_along(session, message):
+            return "the agent works; it comes with the next tool result, or at the turn's end"
         return "the agent works and has shown nothing yet: interrupting now could undo its prompt"
     return _STATE_REASONS.get(session.state)
 

@@ -20,6 +20,20 @@ class LaunchAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakePane:
+    """Mark the pane of an adopted agent as ours and keep its log; nothing is started."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetGoPane:
+    """Take every mark of ours from the pane of an adopted agent."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KillAgent:
     repeatable: ClassVar[bool] = True
 
@@ -44,6 +58,8 @@ class PasteText:
     repeatable: ClassVar[bool] = False
     mark: str
     message: MessageId
+    stash: bool = False
+    """Put somebody's draft aside first; the agent brings it back by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +79,31 @@ class PressEnter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RingBell:
+    """Look first: a note that was taken, or taken back, is not written again."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    message: MessageId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadUsage:
+    """Ask the agent's own record how full its context is."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadActivity:
+    """Ask the agent's own record which turn is running and what it does."""
+
+    repeatable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeekMessage:
-    """Look for a typed message in the agent's own record and in its box."""
+    """Look for a message that was given in the agent's own record, its box and its inbox."""
 
     repeatable: ClassVar[bool] = True
     mark: str
@@ -91,11 +130,16 @@ class QueueNotice:
 
 Effect = (
     LaunchAgent
+    | TakePane
+    | LetGoPane
     | KillAgent
     | RenameTmux
     | CheckPane
     | PasteText
     | PressEnter
+    | RingBell
+    | ReadUsage
+    | ReadActivity
     | SeekMessage
     | InterruptTurn
     | QueueNotice

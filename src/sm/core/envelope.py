@@ -34,6 +34,11 @@ def wrap(message_id: MessageId, sender_name: str, text: str) -> str:
     return f"{head(message_id, sender_name)}\n{sanitise(text)}\n{tail(message_id)}"
 
 
+def length(message_id: MessageId, sender_name: str, text: str) -> int:
+    """How long the envelope is, in UTF-16 units."""
+    return len(wrap(message_id, sender_name, text).encode("utf-16-le", "surrogatepass")) // 2
+
+
 def message_in(prompt: str) -> MessageId | None:
     """The id of the message a prompt carries, if it begins with one of ours.
 

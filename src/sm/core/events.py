@@ -7,8 +7,9 @@ the timeline and the answer to ``sm explain``.
 from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
-from sm.core.message import Message
-from sm.core.terminal import Obstacle, Pane, Place, Screen
+from sm.core.message import TYPING, Message, Way
+from sm.core.state import AS_IT_COMES, Activity, Adoption, Compaction, Usage
+from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Hook:
     """The producer's clock: hooks may arrive late and out of order."""
     context: ContextId | None
     prompt: PromptId | None = None
+    answerable: bool = False
+    """The agent waits for our answer; not so when the report was spooled."""
 
 
 # --- life of the session -------------------------------------------------------------------
@@ -38,6 +41,25 @@ class SessionRequested:
     """Whether this kind of agent reports what it accepted."""
     context: ContextId | None
     """The context id given to the agent at launch, where it takes one."""
+    ways: tuple[Way, ...] = TYPING
+    compaction: Compaction = AS_IT_COMES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionAdopted:
+    """An agent that somebody else started is to be a session from now on."""
+
+    id: SessionId
+    name: str
+    agent: str
+    arguments: tuple[str, ...]
+    cwd: str
+    parent: SessionId | None
+    proves: bool
+    context: ContextId | None
+    transcript: str | None
+    adoption: Adoption
+    ways: tuple[Way, ...] = TYPING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +79,8 @@ class AgentExited:
     status: int | None
     signal: int | None
     evidence: str
+    left: bool = False
+    """It was seen to have taken its leave, where nobody can tell its exit code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +100,19 @@ class TerminalLost:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillRequested:
     by: str
+    spare: bool = False
+    """An adopted agent is let go and lives on; only the session ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentKilled:
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaneLetGo:
+    """Nothing of ours is left in the pane of an adopted session."""
+
     evidence: str
 
 
@@ -98,6 +131,8 @@ class DaemonStarted:
     """A new daemon took over; what it knew may be old."""
 
     version: str
+    ways: tuple[Way, ...] = TYPING
+    """The configuration may allow other routes than before."""
 
 
 # --- what the agent reports ----------------------------------------------------------------
@@ -109,6 +144,8 @@ class ContextStarted:
     source: str
     """startup, resume, clear or compact."""
     transcript: str | None
+    bell: bool = False
+    """It is told in the answer to watch its inbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +171,8 @@ class PromptAccepted:
 class ToolStarted:
     hook: Hook
     tool: str
+    subagent: bool = False
+    """A sub-agent's: the session works, but what it does is not the session's own step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +180,9 @@ class ToolEnded:
     hook: Hook
     tool: str
     failed: bool
+    tool_use: str = ""
+    """The agent's own id of this call."""
+    subagent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +217,30 @@ class HookNoticed:
     hook: Hook
 
 
-# --- what we see on the screen -------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageSeen:
+    """How full a context is. One that is over by now is not meant any more."""
+
+    context: ContextId | None
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivitySeen:
+    """What the agent's own record says of the running turn; its hooks may have found nobody."""
+
+    context: ContextId | None
+    activity: Activity
+
+
+# --- what we see for ourselves -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusSeen:
+    """What the agent's own state file says it is doing."""
+
+    status: AgentStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +270,13 @@ class TextPasted:
 class EnterPressed:
     mark: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BellRung:
+    """The note is in the agent's inbox."""
+
+    mark: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +343,7 @@ class EffectFailed:
 
 Event = (
     SessionRequested
+    | SessionAdopted
     | AgentStarted
     | LaunchFailed
     | AgentExited
@@ -278,6 +351,7 @@ Event = (
     | TerminalLost
     | KillRequested
     | AgentKilled
+    | PaneLetGo
     | Renamed
     | TmuxRenamed
     | DaemonStarted
@@ -291,11 +365,15 @@ Event = (
     | TurnFailed
     | ContextCompacted
     | HookNoticed
+    | UsageSeen
+    | ActivitySeen
+    | StatusSeen
     | ScreenSeen
     | MessageQueued
     | MessageCancelled
     | TextPasted
     | EnterPressed
+    | BellRung
     | TypingRefused
     | MessageSought
     | TurnInterrupted

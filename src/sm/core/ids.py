@@ -18,7 +18,7 @@ PromptId = NewType("PromptId", str)
 """The agent's own name for one turn; joins its hooks."""
 
 PaneId = NewType("PaneId", str)
-"""tmux's ``%N``: never reused while the server lives."""
+"""tmux's ``%N``: never reused while the server lives. ``%N@SOCKET`` on a server not our own."""
 
 HookId = NewType("HookId", str)
 """Given to a hook call by the stub that carried it; the same call twice has the same id."""

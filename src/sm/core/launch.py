@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sm.core.ids import ContextId, SessionId
+from sm.core.state import AS_IT_COMES, Compaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class LaunchRequest:
     """The session's own folder."""
     hook_command: str
     """The script agents call for every hook."""
+    hook_url: str | None = None
+    """Where an agent that can post its hooks itself may do so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,7 @@ class AgentLine:
     files: Mapping[str, bytes]
     """Written 0600 before the launch, by absolute path."""
     context: ContextId | None = None
+    compaction: Compaction = AS_IT_COMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

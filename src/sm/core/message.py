@@ -33,10 +33,31 @@ class MessageState(StrEnum):
 
 
 class Route(StrEnum):
+    """One way of getting text into an agent, gentlest first."""
+
+    STOP_REPLY = "stop_reply"
+    """In answer to the agent's report that its turn ends: it goes on with the text."""
+    TOOL_RESULT = "tool_result"
+    """Beside the result of the tool that just ended, in the middle of a turn."""
+    DOORBELL = "doorbell"
+    """A note in the inbox the agent watches; what stands in its prompt box is not touched."""
     PASTE = "paste"
     """Bracketed paste into an idle agent's empty prompt box."""
     INTERRUPT = "interrupt"
     """Escape first, then as paste."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A route an agent offers, and how much fits through it."""
+
+    route: Route
+    limit: int | None = None
+    """The longest envelope it carries whole, in UTF-16 units as clients count them."""
+
+
+TYPING = (Way(route=Route.PASTE), Way(route=Route.INTERRUPT))
+"""What any agent with a prompt box can do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,24 @@ Pure: events in, a new state and effects out. No clock, no tmux, no database.
 from dataclasses import replace
 from typing import assert_never
 
-from sm.core import delivery, reminder, turn
-from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, RenameTmux
+from sm.core import delivery, reminder, turn, usage
+from sm.core.effects import (
+    CheckPane,
+    Effect,
+    KillAgent,
+    LaunchAgent,
+    LetGoPane,
+    ReadActivity,
+    ReadUsage,
+    RenameTmux,
+    TakePane,
+)
 from sm.core.events import (
+    ActivitySeen,
     AgentExited,
     AgentKilled,
     AgentStarted,
+    BellRung,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -28,13 +40,16 @@ from sm.core.events import (
     MessageSought,
     NoticeDropped,
     NoticeQueued,
+    PaneLetGo,
     PaneSeen,
     PromptAccepted,
     ReminderCancelled,
     ReminderSet,
     Renamed,
     ScreenSeen,
+    SessionAdopted,
     SessionRequested,
+    StatusSeen,
     TerminalLost,
     TextPasted,
     TimerFired,
@@ -45,9 +60,10 @@ from sm.core.events import (
     TurnFailed,
     TurnInterrupted,
     TypingRefused,
+    UsageSeen,
 )
 from sm.core.ids import MessageId
-from sm.core.state import Context, Exit, Session, Sighting, Source, State
+from sm.core.state import AS_IT_COMES, Context, Exit, Session, Sighting, Source, State
 
 Result = tuple[Session, tuple[Effect, ...]]
 
@@ -55,9 +71,12 @@ ASK_AGAIN_AFTER = 2.0
 """A start or an end that tmux did not answer to is asked for again."""
 
 
-def create(event: SessionRequested, now: float) -> Result:
-    """A new session, and the request to start its agent."""
-    asked = Sighting(source=Source.PERSON, says="asked for", at=now)
+def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
+    """A new session, and the request to start its agent or to take over the one that runs."""
+    is_adopted = isinstance(event, SessionAdopted)
+    says = "asked to adopt it" if is_adopted else "asked for"
+    asked = Sighting(source=Source.PERSON, says=says, at=now)
+    transcript = event.transcript if isinstance(event, SessionAdopted) else None
     session = Session(
         id=event.id,
         name=event.name,
@@ -71,9 +90,16 @@ def create(event: SessionRequested, now: float) -> Result:
         state_since=now,
         verdict=asked,
         sightings=(asked,),
-        context=Context(id=event.context),
+        context=Context(id=event.context, transcript=transcript),
+        ways=event.ways,
+        compaction=AS_IT_COMES if isinstance(event, SessionAdopted) else event.compaction,
+        adoption=event.adoption if isinstance(event, SessionAdopted) else None,
     )
-    return session, (LaunchAgent(),)
+    return session, (_beginning(session),)
+
+
+def _beginning(session: Session) -> Effect:
+    return TakePane() if session.adopted else LaunchAgent()
 
 
 def advance(session: Session, event: Event, now: float) -> Result:
@@ -95,6 +121,12 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return turn.hooked(session, event, now)
         case ScreenSeen():
             return turn.screen_seen(session, event, now)
+        case StatusSeen():
+            return turn.status_seen(session, event, now)
+        case UsageSeen():
+            return usage.seen(session, event), ()
+        case ActivitySeen():
+            return turn.activity_seen(session, event), ()
         case MessageQueued():
             return delivery.queued(session, event, now)
         case MessageCancelled():
@@ -103,6 +135,8 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return delivery.pasted(session, event, now)
         case EnterPressed():
             return delivery.entered(session, event, now)
+        case BellRung():
+            return delivery.rung(session, event, now)
         case TypingRefused():
             return delivery.refused(session, event, now)
         case MessageSought():
@@ -117,7 +151,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return _timer_fired(session, event.key, now)
         case EffectFailed():
             return _effect_failed(session, event, now), ()
-        case SessionRequested() | NoticeQueued() | NoticeDropped():
+        case SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped():
             return session, ()
         case _:
             return _live_on(session, event, now)
@@ -131,6 +165,7 @@ _LifeEvent = (
     | TerminalLost
     | KillRequested
     | AgentKilled
+    | PaneLetGo
     | Renamed
     | TmuxRenamed
     | DaemonStarted
@@ -141,6 +176,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
     match event:
         case AgentStarted(pane=pane):
             session = replace(session, pane=pane, lost=False)
+            session = usage.wanted(session, now) if session.adopted else session
             return session, (KillAgent(),) if session.kill_requested else ()
         case LaunchFailed():
             intended = session.kill_requested
@@ -154,27 +190,38 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             if session.pane is None:
                 session = session.with_timer("launch", now + ASK_AGAIN_AFTER)
             return session, ()
-        case KillRequested():
-            session = replace(session, kill_requested=True)
+        case KillRequested(spare=spare):
+            session = replace(session, kill_requested=True, spared=spare)
             return session, () if session.exit is None and session.pane is None else (KillAgent(),)
         case AgentKilled():
             return _killed(session, now)
+        case PaneLetGo():
+            return session, ()
         case Renamed(name=name):
-            effects = (RenameTmux(name=name),) if session.alive else ()
+            # An adopted agent's tmux session is somebody else's, and keeps its name.
+            is_ours = session.alive and not session.adopted
+            effects = (RenameTmux(name=name),) if is_ours else ()
             return replace(session, name=name), effects
         case TmuxRenamed(pane=pane):
             return replace(session, pane=pane), ()
-        case DaemonStarted():
-            return session, (CheckPane(),) if session.alive else ()
+        case DaemonStarted(ways=ways):
+            session = replace(session, ways=ways)
+            if not session.alive:
+                return session, ()
+            # Tool events of a running turn may have found nobody.
+            read = (ReadActivity(),) if session.turn is not None else ()
+            return usage.wanted(session, now), (CheckPane(), *read)
         case _:
             assert_never(event)
 
 
 def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session:
     """Nobody knows what was done, so nothing may wait for it for ever."""
-    if event.effect == LaunchAgent.__name__ and session.exit is None:
+    if event.effect in (LaunchAgent.__name__, TakePane.__name__) and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
         return replace(session, exit=unknown, last_words=event.error)
+    if event.effect in (ReadUsage.__name__, ReadActivity.__name__, LetGoPane.__name__):
+        return session
     if event.effect == KillAgent.__name__:
         return session.with_timer("kill", now + ASK_AGAIN_AFTER)
     return delivery.typing_failed(session, now)
@@ -183,7 +230,7 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session
 def _exited(session: Session, event: AgentExited, now: float) -> Result:
     if session.exit is not None:
         return session, ()
-    intended = session.kill_requested or session.leaving or event.status == 0
+    intended = session.kill_requested or session.leaving or event.left or event.status == 0
     session = replace(
         session,
         exit=Exit(status=event.status, signal=event.signal, intended=intended),
@@ -197,7 +244,7 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
         session = reminder.dropped(session)
     session, told = turn.finish_turn(session, now, how=words)
     session, sought = delivery.agent_gone(session)
-    effects = (*told, *sought)
+    effects = (*told, *sought, *((LetGoPane(),) if session.adopted else ()))
     if not intended and session.parent is not None:
         crash = delivery.notice(
             session, session.parent, "crash", f"{session.name} crashed: {words}", now
@@ -233,9 +280,11 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
     if kind == "expire":
         return delivery.expired(session, MessageId(what), now)
     if kind == "launch" and session.pane is None and session.exit is None:
-        return session, (LaunchAgent(),)
+        return session, (_beginning(session),)
     if kind == "kill":
         return session, (KillAgent(),)
+    if kind == "usage":
+        return session, (ReadUsage(),) if usage.is_stale(session) else ()
     if kind == "reminder":
         return reminder.fired(session, what, now)
     return session, ()
@@ -249,11 +298,15 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
             | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
         ):  # fmt: skip
             return turn.sighted(session, event)
+        case StatusSeen(status=status):
+            says = f"it says it is {status.detail or status.sign.value}"
+            return Sighting(source=Source.STATUS, says=says, at=status.at)
         case ScreenSeen(screen=screen):
             says = f"{screen.sign.value} on the screen"
             return Sighting(source=Source.SCREEN, says=says, at=now)
         case AgentStarted(pane=pane):
-            return Sighting(source=Source.TMUX, says=f"pane {pane.id} started", at=now)
+            how = "taken over" if session.adopted else "started"
+            return Sighting(source=Source.TMUX, says=f"pane {pane.id} {how}", at=now)
         case PaneSeen(evidence=evidence) | AgentKilled(evidence=evidence):
             return Sighting(source=Source.TMUX, says=evidence, at=now)
         case AgentExited():

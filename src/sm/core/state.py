@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from operator import attrgetter
 
-from sm.core.ids import ContextId, MessageId, PromptId, ReminderId, SessionId
-from sm.core.message import Message, Route
+from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.message import TYPING, Message, Route, Way
 from sm.core.terminal import Pane
 
 
@@ -30,10 +30,14 @@ class State(StrEnum):
     """No evidence allows a claim. Never taken for idle."""
 
 
+_TYPED = frozenset({Route.PASTE, Route.INTERRUPT})
+
+
 class Source(StrEnum):
     """Where evidence comes from, best first."""
 
     HOOK = "hook"
+    STATUS = "status file"
     SCREEN = "screen"
     PROCESS = "process"
     TMUX = "tmux"
@@ -50,6 +54,37 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How full a context is, as the agent itself reports it."""
+
+    tokens: int | None
+    """None: nothing was asked of the model since the context began or was compacted."""
+    window: int | None
+    model: str
+    source: str
+    """statusline or transcript."""
+    at: float
+
+    @property
+    def percent(self) -> float | None:
+        if self.tokens is None or not self.window:
+            return None
+        return round(100 * self.tokens / self.window, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What an agent was told at its start about compacting by itself."""
+
+    enabled: bool = True
+    window: int | None = None
+    percent: int | None = None
+
+
+AS_IT_COMES = Compaction()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """One model context window in the session's life."""
 
@@ -57,6 +92,7 @@ class Context:
     id: ContextId | None = None
     transcript: str | None = None
     compactions: int = 0
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +104,27 @@ class Turn:
     tool: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What an agent's own record tells of its running turn."""
+
+    prompt: PromptId | None
+    tool: str | None
+    """The tool that was called and has given no result yet."""
+
+
 class Step(StrEnum):
-    """How far typing one message has come."""
+    """How far giving one message has come."""
 
     PASTING = "pasting"
     ENTERING = "entering"
     ENTERED = "entered"
     INTERRUPTING = "interrupting"
+    REPLIED = "replied"
+    """A hook was answered with it."""
+    RINGING = "ringing"
+    RUNG = "rung"
+    """A note with it lies in the inbox, or was taken from there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +140,14 @@ class Attempt:
     misses: int = 0
     looks: int = 0
     """Searches that could neither find nor rule out the message."""
+    hook: HookId | None = None
+    """The report it answers."""
+    prompt: PromptId | None = None
+    """The turn it rides on."""
+    tool_use: str | None = None
+    """The tool call whose result it rides on."""
+    transcripts: tuple[str, ...] = ()
+    """The agent's records since it was begun: a context may end before it shows there."""
 
     @property
     def mark(self) -> str:
@@ -121,6 +179,16 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """How a session came to an agent that sm did not start."""
+
+    pane: Pane
+    """Where it was found. The process is the agent's own, perhaps in a person's shell."""
+    logged: bool
+    """Its output is kept from then on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     id: SessionId
     name: str
@@ -138,18 +206,30 @@ class Session:
     sightings: tuple[Sighting, ...] = ()
     """The newest from each source."""
 
+    compaction: Compaction = AS_IT_COMES
+    ways: tuple[Way, ...] = TYPING
+    """The routes its agent offers and the configuration allows."""
+    bell: bool = False
+    """The agent was told to watch its inbox, and has not been found not to."""
+    stop_replies: int = 0
+    """Turn ends in a row that were answered with a message: agents allow only so many."""
     pane: Pane | None = None
     context: Context = Context()
     turn: Turn | None = None
     turn_ended_at: float = 0.0
     """The producer's clock at the last turn's end: older hooks are late, not news."""
     ended_prompts: tuple[PromptId, ...] = ()
+    stopped: PromptId | None = None
+    """The turn the agent last reported the end of; somebody's hook may have kept it going."""
     dialog: str | None = None
     ready: bool = False
     """The agent has shown that it can take a prompt."""
     lost: bool = False
     """tmux did not answer when last asked."""
     kill_requested: bool = False
+    spared: bool = False
+    """Asked to end without its agent: it is let go."""
+    adoption: Adoption | None = None
     leaving: bool = False
     """The agent reported that a person told it to exit."""
     exit: Exit | None = None
@@ -167,6 +247,24 @@ class Session:
     @property
     def alive(self) -> bool:
         return self.exit is None and self.pane is not None
+
+    @property
+    def adopted(self) -> bool:
+        """Its agent was started by somebody else, without our settings."""
+        return self.adoption is not None
+
+    @property
+    def heard(self) -> bool:
+        """Whether its agent's hooks reach us."""
+        return any(s.source is Source.HOOK for s in self.sightings)
+
+    def allows(self, route: Route, length: int = 0) -> bool:
+        """Whether a text of this length can be given by this route."""
+        # An adopted agent was never told of an inbox, and need not have our hooks.
+        if self.adopted and route not in _TYPED and (route is Route.DOORBELL or not self.heard):
+            return False
+        way = next((w for w in self.ways if w.route is route), None)
+        return way is not None and (way.limit is None or length <= way.limit)
 
     def message(self, message_id: MessageId) -> Message | None:
         return next((m for m in self.messages if m.id == message_id), None)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sm.core.ids import PaneId, SessionId
+from sm.core.ids import ContextId, PaneId, SessionId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,11 @@ class Pane:
     pid: int
     started: int
     """The process's start time in clock ticks: a reused pid is another process."""
+
+    @property
+    def number(self) -> str:
+        """tmux's own ``%N``, without the server."""
+        return self.id.partition("@")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,19 @@ class Screen:
     """A prompt box is drawn (a busy agent may show one too)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStatus:
+    """What an agent says of itself in a file it keeps for that."""
+
+    sign: Sign
+    at: float
+    """Since when."""
+    detail: str = ""
+    context: ContextId | None = None
+    """Which context window it has now, where the file says so."""
+    transcript: str | None = None
+
+
 class Obstacle(StrEnum):
     """Why nothing was typed. The values are stored; the words are for people and may change."""
 
@@ -121,10 +139,32 @@ _WORDS = {
 }
 
 
+class Record(StrEnum):
+    """What an agent's own record says of a message it was given."""
+
+    HELD = "held"
+    """It is there as something the model was given."""
+    PASSED = "passed"
+    """It is not there, and the model has been asked again since."""
+    OPEN = "open"
+    """It is not there, or not yet."""
+
+
+class NoteState(StrEnum):
+    """Where a note in an agent's inbox is."""
+
+    WAITING = "waiting"
+    TAKEN = "taken"
+    WITHDRAWN = "withdrawn"
+    NEVER = "never"
+
+
 class Place(StrEnum):
     """Where a message that was typed is found when looked for."""
 
     TRANSCRIPT = "transcript"
     BOX = "box"
     NOWHERE = "nowhere"
+    WITHDRAWN = "withdrawn"
+    """Its note lay untouched in the inbox and was taken back: certainly not given."""
     CANNOT_LOOK = "cannot look"

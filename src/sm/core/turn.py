@@ -6,9 +6,10 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 
 from dataclasses import replace
 
-from sm.core import delivery
-from sm.core.effects import Effect
+from sm.core import delivery, usage
+from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
+    ActivitySeen,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -18,20 +19,24 @@ from sm.core.events import (
     HookNoticed,
     PromptAccepted,
     ScreenSeen,
+    StatusSeen,
     ToolEnded,
     ToolStarted,
     TurnEnded,
     TurnFailed,
 )
-from sm.core.ids import MessageId, PromptId
-from sm.core.state import Session, Sighting, Source, Turn
-from sm.core.terminal import Sign
+from sm.core.ids import ContextId, MessageId, PromptId
+from sm.core.state import Context, Session, Sighting, Source, Turn
+from sm.core.terminal import AgentStatus, Sign
 
 Result = tuple[Session, tuple[Effect, ...]]
 
 REMEMBERED_PROMPTS = 16
 SETTLED = 1.0
 """A prompt box seen this long after the last hook is no flash between two tool calls."""
+
+STATUS_FOLLOWS_WITHIN = 2.0
+"""An agent's state file is written 0.1 to 0.3 s after the change."""
 
 
 def hooked(session: Session, event: HookEvent, now: float) -> Result:
@@ -46,14 +51,17 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
         case PromptAccepted():
             return prompt_accepted(session, event, now)
         case ToolStarted() | ToolEnded() | DialogOpened():
-            return (session, ()) if is_late(session, event.hook) else at_work(session, event)
+            return tool_reported(session, event, now)
         case TurnEnded():
-            return turn_ended(session, event.hook, now, last_words=event.last_words)
+            session, told = turn_ended(session, event.hook, now, last_words=event.last_words)
+            if session.turn is None:
+                session = delivery.answer_stop(session, event.hook, now)
+            return session, told
         case TurnFailed():
             return turn_ended(session, event.hook, now, failure=event.error)
         case ContextCompacted():
             context = replace(session.context, compactions=session.context.compactions + 1)
-            return replace(session, context=context), ()
+            return usage.wanted(usage.emptied(replace(session, context=context)), now), ()
         case ContextEnded():
             return replace(session, leaving=event.leaving), ()
         case HookNoticed():
@@ -89,6 +97,8 @@ def sighted(session: Session, event: HookEvent) -> Sighting | None:
 def context_started(session: Session, event: ContextStarted, now: float) -> Result:
     effects: tuple[Effect, ...] = ()
     old = session.context
+    if _is_fork(session, event):
+        event = _as_own(event, old.id)
     is_new = event.hook.context != old.id
     is_older = session.turn is not None and event.hook.at < session.turn.started_at
     if event.source != "compact" and not is_older:
@@ -99,8 +109,25 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
         id=event.hook.context or old.id,
         transcript=event.transcript or old.transcript,
         compactions=0 if is_new else old.compactions,
+        usage=None if is_new else old.usage,
     )
-    return replace(session, context=context, ready=True, dialog=None), effects
+    bell = event.bell or session.bell
+    session = delivery.record_begun(session, context.transcript)
+    return replace(session, context=context, ready=True, dialog=None, bell=bell), effects
+
+
+def _is_fork(session: Session, event: ContextStarted) -> bool:
+    """A client that forks a conversation begins under its parent's id, not the one we gave it."""
+    known = session.context
+    is_first = known.id is not None and known.transcript is None
+    return is_first and event.source == "resume" and event.hook.context not in (None, known.id)
+
+
+def _as_own(event: ContextStarted, own: ContextId | None) -> ContextStarted:
+    parent, transcript = event.hook.context, event.transcript
+    if transcript is not None and parent is not None and own is not None:
+        transcript = transcript.replace(parent, own)
+    return replace(event, hook=replace(event.hook, context=own), transcript=transcript)
 
 
 def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Result:
@@ -115,7 +142,8 @@ def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Resu
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
     session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
-    return replace(session, turn=turn, dialog=None, ready=True, refusals=0), effects
+    session = replace(session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0)
+    return session, effects
 
 
 def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
@@ -124,12 +152,40 @@ def _typed_beside(session: Session, event: PromptAccepted) -> MessageId | None:
     return in_hand if in_hand in event.quoted else None
 
 
+def tool_reported(
+    session: Session, event: ToolStarted | ToolEnded | DialogOpened, now: float
+) -> Result:
+    if isinstance(event, ToolStarted | ToolEnded) and _goes_on(session, event):
+        session = replace(
+            session,
+            ended_prompts=tuple(p for p in session.ended_prompts if p != event.hook.prompt),
+        )
+    if is_late(session, event.hook):
+        return session, ()
+    session, effects = at_work(session, event)
+    if isinstance(event, ToolEnded) and not event.subagent:
+        session = delivery.answer_tool(session, event.hook, event.tool_use, now)
+        session = session if usage.is_reported(session) else usage.wanted(session, now)
+    return session, effects
+
+
+def _goes_on(session: Session, event: ToolStarted | ToolEnded) -> bool:
+    """Whether somebody else's hook kept the agent from stopping: its last turn runs on."""
+    hook = event.hook
+    is_same = hook.prompt is not None and hook.prompt == session.stopped
+    return is_same and not event.subagent and hook.at > session.turn_ended_at
+
+
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
     turn = session.turn or Turn(prompt=event.hook.prompt, started_at=event.hook.at)
+    if turn.prompt is None and event.hook.prompt is not None:
+        # It was seen before it was told of: this is its name.
+        turn = replace(turn, prompt=event.hook.prompt)
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
-    if isinstance(event, ToolStarted) and turn.prompt == event.hook.prompt:
-        turn = turn if turn.tool == event.tool else replace(turn, tool=event.tool)
+    if not isinstance(event, DialogOpened) and not event.subagent:
+        is_news = turn.prompt == event.hook.prompt and turn.tool != event.tool
+        turn = replace(turn, tool=event.tool) if is_news else turn
     if turn is session.turn and dialog == session.dialog and session.ready:
         return session, ()
     return replace(session, turn=turn, dialog=dialog, ready=True), ()
@@ -139,13 +195,20 @@ def turn_ended(
     session: Session, hook: Hook, now: float, *, last_words: str = "", failure: str = ""
 ) -> Result:
     turn = session.turn
-    session = _remember_end(session, hook.prompt)
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
-    if turn is not None and not is_same and hook.at < turn.started_at:
-        return session, ()
-    session = replace(session, turn_ended_at=max(session.turn_ended_at, hook.at), ready=True)
+    if turn is not None and hook.at < turn.started_at:
+        # Of an earlier turn; or the very report whose answer keeps this one going, once more.
+        return session if is_same else _remember_end(session, hook.prompt), ()
+    session = _remember_end(session, hook.prompt)
+    session = replace(
+        session,
+        turn_ended_at=max(session.turn_ended_at, hook.at),
+        stopped=hook.prompt,
+        ready=True,
+    )
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")
+    session = usage.wanted(session, now)
     return finish_turn(session, now, how=f"failed: {failure}" if failure else hook.name)
 
 
@@ -171,6 +234,65 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
         if session.turn is not None and not recently_hooked(session, now):
             return finish_turn(session, now, how="the prompt is back on the screen")
     return session, ()
+
+
+def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
+    """The session after a look at its agent's own state file; a newer hook knows better."""
+    status = event.status
+    session = replace(session, lost=False)
+    effects: tuple[Effect, ...] = ()
+    if session.adopted:
+        session, effects = _followed(session, status, now)
+    if any(s.source is Source.HOOK and _outdates(s, status, now) for s in session.sightings):
+        return session, effects
+    match status.sign:
+        case Sign.DIALOG:
+            return replace(session, dialog=session.dialog or status.detail), effects
+        case Sign.BUSY:
+            asked: tuple[Effect, ...] = (ReadActivity(),) if session.turn is None else ()
+            turn = session.turn or Turn(prompt=None, started_at=status.at)
+            return replace(session, dialog=None, turn=turn, ready=True), (*effects, *asked)
+        case Sign.PROMPT:
+            session = replace(session, ready=True, dialog=None)
+            if session.turn is not None:
+                session = usage.wanted(session, now) if session.adopted else session
+                session, told = finish_turn(
+                    session, now, how=f"the agent says it is {status.detail}"
+                )
+                return session, (*effects, *told)
+        case Sign.UNKNOWN:
+            pass
+    return session, effects
+
+
+def _followed(session: Session, status: AgentStatus, now: float) -> Result:
+    """Its agent has another context by now and had no hook to tell us: a person cleared it."""
+    old = session.context
+    if status.context is None or status.context == old.id:
+        return session, ()
+    session, effects = finish_turn(session, now, how="the context was replaced")
+    context = Context(
+        number=old.number + 1 if old.id is not None else old.number,
+        id=status.context,
+        transcript=status.transcript or old.transcript,
+    )
+    return replace(session, context=context, ready=True, dialog=None), effects
+
+
+def activity_seen(session: Session, event: ActivitySeen) -> Session:
+    """The running turn by name, and what it does, where no hook told it."""
+    turn, seen = session.turn, event.activity
+    is_over = seen.prompt is None or seen.prompt in session.ended_prompts
+    if turn is None or is_over or event.context != session.context.id:
+        return session
+    if turn.prompt not in (None, seen.prompt):
+        return session
+    return replace(session, turn=replace(turn, prompt=seen.prompt, tool=seen.tool or turn.tool))
+
+
+def _outdates(hook: Sighting, status: AgentStatus, now: float) -> bool:
+    """Whether the file may not have followed yet. One that stays as it is means what it says."""
+    return hook.at > status.at and now - hook.at < STATUS_FOLLOWS_WITHIN
 
 
 def recently_hooked(session: Session, now: float) -> bool:

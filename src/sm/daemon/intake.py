@@ -1,7 +1,7 @@
 """Takes in the hooks that were spooled while nobody listened, in the order they happened."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 
 from sm.adapters.spool import Spool, SpooledHook
@@ -55,12 +55,13 @@ class Intake:
         new = [found for found, is_known in zip(hooks, known, strict=True) if not is_known]
         # Tasks begin in the order they are made, and each posts before it waits.
         outcomes = await asyncio.gather(
-            *(engine.hook(h.session, h.payload, hook=h.hook, at=h.at) for _, h in new),
+            *(_given(engine, hook) for _, hook in new),
             return_exceptions=True,
         )
         told = dict(zip((path for path, _ in new), outcomes, strict=True))
         for path, _ in hooks:
-            self._settle(path, told.get(path))
+            outcome = told.get(path)
+            self._settle(path, outcome if isinstance(outcome, BaseException) else None)
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, UNUSABLE):
                 raise outcome
@@ -92,3 +93,10 @@ class Intake:
     def state(self) -> SpoolView:
         bad = [f"{path.name}: {why}" for path, why in self._spool.bad()]
         return {"waiting": len(self._spool.drain_order()), "bad": bad[-20:]}
+
+
+def _given(engine: Engine, hook: SpooledHook) -> Coroutine[None, None, bytes]:
+    if not hook.session:
+        # Of an agent that sm did not start.
+        return engine.stray_hook(hook.payload, hook=hook.hook, at=hook.at)
+    return engine.hook(hook.session, hook.payload, hook=hook.hook, at=hook.at)

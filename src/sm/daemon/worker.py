@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
 import structlog
@@ -20,14 +20,18 @@ import structlog
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders, keep_written
+from sm.adapters.inbox import Inboxes
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.adapters.tmux.conf import private_conf
+from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
+from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
+from sm.core.message import Route
 from sm.daemon import parent
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
@@ -80,6 +84,7 @@ class Worker:
         self.settings = settings
         self.log = structlog.get_logger()
         self.started_at = time.time()
+        self.sockets: list[socket.socket] = []
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -88,6 +93,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
         self._mind_parent()
+        self.sockets = _inherited()
         async with self.parts() as (engine, intake, terminal):
             # What is loaded now stays: collections need not look through it again.
             gc.freeze()
@@ -115,7 +121,8 @@ class Worker:
         store = await self.open_store()
         processes = ProcessTable()
         terminal = self._terminal(processes)
-        engine = self._engine(store, terminal, processes)
+        router = TmuxRouter(terminal, home=self.home.tag, started=processes.started)
+        engine = self._engine(store, router, processes)
         intake = Intake(Spool(self.home.spool), engine, self.log)
         intake.sweep(time.time())
         await terminal.start()
@@ -123,6 +130,7 @@ class Worker:
             async with engine.running(VERSION, intake.drain):
                 yield engine, intake, terminal
         finally:
+            await router.close()
             await terminal.close()
             await store.close()
 
@@ -140,7 +148,7 @@ class Worker:
         terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
         return terminal
 
-    def _engine(self, store: Store, terminal: TmuxTerminal, processes: ProcessTable) -> Engine:
+    def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
         folders = SessionFolders(self.home)
         return Engine(
             store=store,
@@ -153,14 +161,25 @@ class Worker:
             log=self.log,
             identity=Tokens(self.home, folders).identity,
             render=render,
+            inbox=Inboxes(folders),
+            routes=self._routes,
+            hook_url=self._hook_url,
         )
+
+    def _routes(self, agent: str) -> Collection[Route]:
+        """The routes the configuration leaves on for an agent."""
+        routes = self.settings.delivery.routes
+        return [Route(name) for name in routes[agent]] if agent in routes else list(Route)
+
+    def _hook_url(self, session: SessionId) -> str | None:
+        port = _port(self.sockets)
+        return None if port is None else f"http://127.0.0.1:{port}/hooks/{session}"
 
     async def open_store(self) -> Store:
         return await open_store(self.home.store)
 
     async def _serve(self, engine: Engine, intake: Intake, terminal: TmuxTerminal) -> None:
-        sockets = _inherited()
-        port = _port(sockets)
+        port = _port(self.sockets)
         tokens = Tokens(self.home, SessionFolders(self.home))
 
         def health() -> Health:
@@ -187,7 +206,7 @@ class Worker:
                 tasks.create_task(self._recheck(engine)),
                 tasks.create_task(self._mind_files()),
             ]
-            await serve(app, guarded, sockets, self.stopping)
+            await serve(app, guarded, self.sockets, self.stopping)
             for chore in chores:
                 chore.cancel()
 

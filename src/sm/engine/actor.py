@@ -9,11 +9,16 @@ from sm.core.effects import (
     InterruptTurn,
     KillAgent,
     LaunchAgent,
+    LetGoPane,
     PasteText,
     PressEnter,
     QueueNotice,
+    ReadActivity,
+    ReadUsage,
     RenameTmux,
+    RingBell,
     SeekMessage,
+    TakePane,
 )
 from sm.core.events import (
     AgentKilled,
@@ -30,6 +35,7 @@ from sm.core.state import Session, State
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -43,9 +49,12 @@ class Log(Protocol):
 class Actor:
     """One worker per session with something to do; sessions never wait for each other."""
 
-    def __init__(self, terminal: Terminal, typist: Typist, launcher: Launcher, log: Log) -> None:
+    def __init__(
+        self, terminal: Terminal, typist: Typist, launcher: Launcher, reader: Reader, log: Log
+    ) -> None:
         self._terminal = terminal
         self._typist = typist
+        self._reader = reader
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -122,6 +131,10 @@ class Actor:
         match effect:
             case LaunchAgent():
                 return await self._launcher.launch(self.loop.session(session_id))
+            case TakePane():
+                return await self._launcher.adopter.take(self.loop.session(session_id))
+            case LetGoPane():
+                return await self._launcher.adopter.let_go(self.loop.session(session_id))
             case CheckPane():
                 return await self._launcher.check(self.loop.session(session_id))
             case KillAgent():
@@ -132,6 +145,12 @@ class Actor:
                 return await self._typist.paste(session_id, effect)
             case PressEnter():
                 return await self._typist.enter(session_id, effect)
+            case RingBell():
+                return await self._typist.ring(session_id, effect)
+            case ReadUsage():
+                return await self._reader.usage(self.loop.session(session_id))
+            case ReadActivity():
+                return await self._reader.activity(self.loop.session(session_id))
             case SeekMessage():
                 return await self._typist.seek(session_id, effect)
             case InterruptTurn():
@@ -142,6 +161,9 @@ class Actor:
                 assert_never(effect)
 
     async def _kill(self, session_id: SessionId) -> Event:
+        session = self.loop.session(session_id)
+        if session.adopted:
+            return await self._launcher.adopter.end(session)
         await self._terminal.kill(session_id)
         self._launcher.forget(session_id)
         return AgentKilled(evidence="its tmux session was ended")

@@ -6,40 +6,51 @@ Each call returns when what it did is on the disk.
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from sm.core.envelope import sanitise
+from sm.core.envelope import sanitise, wrap
 from sm.core.events import (
+    ContextStarted,
     DaemonStarted,
+    HookEvent,
     KillRequested,
     MessageCancelled,
     MessageQueued,
     ReminderCancelled,
     ReminderSet,
     Renamed,
+    SessionAdopted,
     SessionRequested,
+    StatusSeen,
+    UsageSeen,
 )
-from sm.core.ids import HookId, MessageId, ReminderId, SessionId
-from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
-from sm.core.message import Message, MessageState, Mode
+from sm.core.ids import ContextId, HookId, MessageId, ReminderId, SessionId
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
+from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State
 from sm.core.terminal import View
+from sm.core.usage import is_news
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
+from sm.engine.adoption import NotAdoptableError
+from sm.engine.degraded import degraded
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
-from sm.engine.ports import Clock, Dialects, Processes, Store, Terminal
+from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
+from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
 T = TypeVar("T")
 
 LAUNCH_WITHIN = 15.0
+JUDGED_WITHIN = 3.0
+"""How long an adopted agent's state may take to be read from its screen."""
 DRAIN_WITHIN = 5.0
 MAX_TEXT = 1_000_000
 
@@ -64,6 +75,8 @@ class SessionFolders(Folders, Protocol):
 
     def tidy(self, known: Iterable[SessionId]) -> None: ...
 
+    def make(self, session: SessionId) -> None: ...
+
 
 Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
@@ -79,6 +92,18 @@ class NewSession:
     parent: str | None
     environment: Mapping[str, str]
     prompt: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAdoption:
+    id: SessionId
+    pane: str
+    """Any tmux target."""
+    socket: str | None
+    """The caller's tmux server; ours is asked too."""
+    name: str | None
+    agent: str | None
+    """None: whichever is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +131,9 @@ class Engine:
         log: Log,
         identity: Callable[[SessionId], Mapping[str, str]],
         render: Render,
+        inbox: Inbox,
+        routes: Callable[[str], Collection[Route]],
+        hook_url: Callable[[SessionId], str | None],
     ) -> None:
         self.store = store
         self.terminal = terminal
@@ -114,9 +142,13 @@ class Engine:
         self._folders = folders
         self._identity = identity
         self._render = render
-        self._launcher = Launcher(terminal, processes, folders)
-        typist = Typist(terminal, dialects, processes, self.session)
-        self._actor = Actor(terminal, typist, self._launcher, log)
+        self._inbox = inbox
+        self._routes = routes
+        self._hook_url = hook_url
+        self._launcher = Launcher(terminal, processes, folders, dialects)
+        typist = Typist(terminal, dialects, processes, inbox, self.session)
+        reader = Reader(dialects, clock)
+        self._actor = Actor(terminal, typist, self._launcher, reader, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
@@ -132,6 +164,7 @@ class Engine:
         for session in self.loop.sessions:
             if session.state is State.ENDED:
                 self._folders.forget_environment(session.id)
+        self._launcher.adopter.tidy(self.loop.sessions)
         async with asyncio.TaskGroup() as tasks:
             workers = [tasks.create_task(self.loop.run())]
             if drain is not None:
@@ -139,7 +172,8 @@ class Engine:
             self.loop.start_timers()
             for session in list(self.loop.sessions):
                 if session.alive:
-                    ignore_outcome(self.loop.post(session.id, DaemonStarted(version=version)))
+                    started = DaemonStarted(version=version, ways=self._ways(session.agent))
+                    ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
             try:
@@ -194,6 +228,14 @@ class Engine:
         """The session's screen; None when its terminal is gone. Raises if tmux is unreachable."""
         return await look_at(self.terminal, session)
 
+    def compacts_at(self, session: Session) -> int | None:
+        """The tokens at which its agent compacts by itself, where that is known."""
+        return self.dialects.named(session.agent).compacts_at(session)
+
+    def degraded(self, session: Session) -> list[str]:
+        """What does not work with this session's agent, and what is done instead."""
+        return degraded(session, self.dialects.named(session.agent), self.clock.now())
+
     def raw_log(self, session_id: SessionId) -> str:
         return self._folders.raw_log(session_id)
 
@@ -210,7 +252,7 @@ class Engine:
             return known
         parent = self.find(request.parent).id if request.parent else None
         dialect = self.dialects.named(request.agent)
-        name = self._name_for(request, dialect.name)
+        name = self._name_for(request.name, dialect.name)
         environment = self.dialects.clean(request.environment)
         try:
             line = dialect.plan(
@@ -222,6 +264,7 @@ class Engine:
                     environment=environment,
                     folder=str(self._folders.folder(request.id)),
                     hook_command=str(self._folders.hook_command),
+                    hook_url=self._hook_url(request.id),
                 )
             )
         except LaunchFailedError as error:
@@ -238,6 +281,8 @@ class Engine:
             parent=parent,
             proves=dialect.proves,
             context=line.context,
+            ways=self._ways(request.agent),
+            compaction=line.compaction,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)
@@ -251,10 +296,56 @@ class Engine:
         await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
         return self.session(request.id)
 
-    def _name_for(self, request: NewSession, stem: str) -> str:
-        if request.name is None:
+    async def adopt(self, request: NewAdoption) -> Session:
+        """Take over an agent that runs. The same id again is the same request, sent again."""
+        known = await self._stored(lambda: self._session_or_none(request.id))
+        if known is not None:
+            return known
+        try:
+            candidate = await self._launcher.adopter.find(
+                request.pane, request.socket, request.agent, self.loop.sessions
+            )
+        except NotAdoptableError as error:
+            raise RefusedError(str(error)) from None
+        found, dialect = candidate.found, self.dialects.named(candidate.agent)
+        name = self._name_for(request.name, dialect.name)
+        self._folders.make(request.id)
+        event = SessionAdopted(
+            id=request.id,
+            name=name,
+            agent=candidate.agent,
+            arguments=found.arguments,
+            cwd=found.cwd,
+            parent=None,
+            proves=dialect.proves,
+            context=found.context,
+            transcript=found.transcript,
+            adoption=candidate.adoption,
+            ways=self._ways(candidate.agent),
+        )
+        try:
+            await self.loop.post(request.id, event)
+        except Exception:
+            self._folders.discard(request.id)
+            raise
+        await self.wait_until(lambda: _has_begun(self.session(request.id)), LAUNCH_WITHIN)
+        if found.status is not None and self.session(request.id).alive:
+            await self.loop.post(request.id, StatusSeen(status=found.status))
+        await self.wait_until(
+            lambda: self.session(request.id).state is not State.STARTING, JUDGED_WITHIN
+        )
+        return self.session(request.id)
+
+    def _ways(self, agent: str) -> tuple[Way, ...]:
+        """The routes the agent offers, less those the configuration switched off."""
+        dialect = self.dialects.named(agent)
+        allowed = self._routes(dialect.name)
+        return tuple(way for way in dialect.ways if way.route in allowed)
+
+    def _name_for(self, wanted: str | None, stem: str) -> str:
+        if wanted is None:
             return naming.free_name(stem, self.loop.sessions)
-        return naming.check_name(request.name, self.loop.sessions)
+        return naming.check_name(wanted, self.loop.sessions)
 
     def _message(self, to: SessionId, text: str) -> Message:
         return Message(
@@ -265,12 +356,22 @@ class Engine:
             queued_at=self.clock.now(),
         )
 
-    async def kill(self, reference: str, *, by: str) -> Session:
+    async def release(self, reference: str, *, by: str) -> Session:
+        """Let go of an adopted session; its agent lives on without us."""
+        session = self.find(reference)
+        if not session.adopted:
+            raise RefusedError(
+                f"{session.name} was started by sm and cannot be let go. End it with:"
+                f" sm kill {session.name}"
+            )
+        return await self.kill(session.id, by=by, spare=True)
+
+    async def kill(self, reference: str, *, by: str, spare: bool = False) -> Session:
         """End a session; one that has already ended is what was asked for."""
         session = self.find(reference)
         if session.state is State.ENDED:
             return session
-        await self.loop.post(session.id, KillRequested(by=by))
+        await self.loop.post(session.id, KillRequested(by=by, spare=spare))
         ended = await self.wait_until(
             lambda: self.session(session.id).state is State.ENDED, LAUNCH_WITHIN
         )
@@ -394,12 +495,76 @@ class Engine:
 
     # --- hooks ---------------------------------------------------------------------------
 
-    async def hook(self, session_id: SessionId, payload: bytes, *, hook: HookId, at: float) -> None:
-        """Take in one report of an agent. The same hook id again changes nothing."""
+    async def hook(
+        self,
+        session_id: SessionId,
+        payload: bytes,
+        *,
+        hook: HookId,
+        at: float,
+        answerable: bool = False,
+    ) -> bytes:
+        """Take in one report of an agent; what it is to be answered, if it waits for an answer.
+
+        The same hook id again changes nothing.
+        """
         session = self.session(session_id)
-        event = self.dialects.named(session.agent).decode_hook(payload, hook=hook, at=at)
-        if not await self._stored(lambda: self.loop.knows_hook(hook)):
-            await self.loop.post(session_id, event, hook=hook)
+        dialect = self.dialects.named(session.agent)
+        event = dialect.decode_hook(payload, hook=hook, at=at, answerable=answerable)
+        if isinstance(event, UsageSeen):
+            if is_news(session, event):
+                await self.loop.post(session_id, event)
+            return b""
+        if await self._stored(lambda: self.loop.knows_hook(hook)):
+            return b""
+        greets = isinstance(event, ContextStarted) and answerable
+        if isinstance(event, ContextStarted) and greets and session.allows(Route.DOORBELL):
+            event = replace(event, bell=True)
+        after = await self.loop.post(session_id, event, hook=hook)
+        if isinstance(event, ContextStarted):
+            inbox = self._inbox.folder(session_id) if event.bell else None
+            return dialect.greeting(inbox) if greets else b""
+        return self._answer(after, dialect, event, hook)
+
+    async def stray_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool = False
+    ) -> bytes:
+        """Take in a report that names no session of ours, if an adopted agent sent it.
+
+        Any other client's (a nested one, one nobody adopted) changes nothing.
+        """
+        sessions = list(self.loop.sessions)
+        found = self._launcher.adopter.owner(self._reporter(payload, hook, at), sessions)
+        if found is None:
+            return b""
+        session, status = found
+        if status is not None:
+            # Posted in one breath with the report, which would be a stranger's without it.
+            ignore_outcome(self.loop.post(session.id, StatusSeen(status=status)))
+        return await self.hook(session.id, payload, hook=hook, at=at, answerable=answerable)
+
+    def _reporter(self, payload: bytes, hook: HookId, at: float) -> ContextId | None:
+        """Whose report it is, by the client's own id."""
+        for agent in dict.fromkeys(s.agent for s in self.loop.sessions if s.adopted and s.alive):
+            try:
+                event = self.dialects.named(agent).decode_hook(
+                    payload, hook=hook, at=at, answerable=False
+                )
+            except MalformedHookError:
+                continue
+            return event.context if isinstance(event, UsageSeen) else event.hook.context
+        return None
+
+    @staticmethod
+    def _answer(session: Session, dialect: Dialect, event: HookEvent, hook: HookId) -> bytes:
+        """The message the hook is answered with, now that this is on the disk."""
+        attempt = session.attempt
+        if attempt is None or attempt.hook != hook:
+            return b""
+        message = session.message(attempt.message)
+        if message is None:
+            return b""
+        return dialect.answer(event, wrap(message.id, message.sender_name, message.text))
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

@@ -8,28 +8,28 @@ from sm.core.ids import SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
 from sm.core.state import Session
 from sm.core.terminal import View
+from sm.engine.adoption import Adopter, Logs
 from sm.engine.looking import look_at
-from sm.engine.ports import Processes, Terminal
+from sm.engine.ports import Dialects, Processes, Terminal
 
 DEATH_SHOWN_WITHIN = 2.0
 """tmux notices a death a moment after the process table does."""
 
 
-class Folders(Protocol):
+class Folders(Logs, Protocol):
     """Where a session's files are."""
 
     def launch_argv(self, session: SessionId) -> tuple[str, ...]: ...
-
-    def raw_log(self, session: SessionId) -> str: ...
-
-    def sizes_log(self, session: SessionId) -> str: ...
 
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
 
 
 class Launcher:
-    def __init__(self, terminal: Terminal, processes: Processes, folders: Folders) -> None:
+    def __init__(
+        self, terminal: Terminal, processes: Processes, folders: Folders, dialects: Dialects
+    ) -> None:
+        self.adopter = Adopter(terminal, dialects, processes, folders)
         self._terminal = terminal
         self._processes = processes
         self._folders = folders
@@ -55,6 +55,8 @@ class Launcher:
 
     async def check(self, session: Session) -> Event:
         """Is the agent still there? "Unreachable" is not an answer to that."""
+        if session.adopted:
+            return await self.adopter.check(session)
         pane = session.pane
         if pane is None:
             return AgentExited(status=None, signal=None, evidence="it has no pane")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sm.core.effects import Effect
-from sm.core.events import Event, SessionRequested, TimerFired
+from sm.core.events import Event, SessionAdopted, SessionRequested, TimerFired
 from sm.core.ids import HookId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message
@@ -154,7 +154,7 @@ class Loop:
     ) -> Entry:
         """The event with everything it leads to."""
         now = self.clock.now()
-        if isinstance(event, SessionRequested):
+        if isinstance(event, SessionRequested | SessionAdopted):
             after, effects = create(event, now)
         elif before is None:
             raise UnknownSessionError(session_id)

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import HookEvent
+from sm.core.adoption import Found, Process, Spot
+from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
-from sm.core.message import Message, MessageState
-from sm.core.state import Session
-from sm.core.terminal import Pane, PaneStatus, Screen, View
+from sm.core.message import Message, MessageState, Way
+from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
 
 
 class Store(Protocol):
@@ -90,6 +91,15 @@ class Terminal(Protocol):
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
 
+    async def examine(self, target: str, socket: str | None) -> Spot | None:
+        """Look at a pane of any server (None: ours) without touching it."""
+
+    async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
+        """Tag a living pane that is nobody's and keep its output; whether it is tagged now."""
+
+    async def release(self, pane: PaneId, session: SessionId) -> None:
+        """Take our tags and our pipe from the pane, if it still has this session's."""
+
 
 class Dialect(Protocol):
     """All we know of one agent program."""
@@ -101,7 +111,20 @@ class Dialect(Protocol):
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent: ...
+    stash_key: str | None
+    """Puts what stands in its prompt box aside until the next prompt was submitted."""
+    ways: tuple[Way, ...]
+    """The routes it offers, and how much fits through each."""
+
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent | UsageSeen: ...
+
+    def greeting(self, inbox: str | None) -> bytes:
+        """The answer to a context's start; the agent is told to watch its inbox."""
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        """The answer to a hook that gives the model this text."""
 
     def read_screen(self, view: View) -> Screen: ...
 
@@ -111,16 +134,48 @@ class Dialect(Protocol):
     def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
         """Whether it holds this message and no word of anybody else."""
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        """Whether the agent's own record shows the message as a prompt it took."""
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        """Whether the agent's own record shows that the model was given the message."""
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        """How full the context is, by the agent's own record."""
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        """Which turn is running and what it does, by the agent's own record."""
+
+    def compacts_at(self, session: Session) -> int | None:
+        """The tokens at which it compacts its context by itself, where that is known."""
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        """What the agent says of itself in its state file, if it keeps one."""
+
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        """Every agent of this kind among these processes, each after its parent."""
 
 
 class Dialects(Protocol):
+    recognisable: tuple[str, ...]
+    """Agents that are known when they are found running."""
+
     def named(self, agent: str) -> Dialect:
         """The dialect for what a person wrote after --agent; any other command is generic."""
 
     def clean(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The caller's environment without what belongs to the caller's own agent and session."""
+
+
+class Inbox(Protocol):
+    """A folder each agent watches. A note is taken by the agent's hook, or taken back by us."""
+
+    def folder(self, session: SessionId) -> str: ...
+
+    def leave(self, session: SessionId, mark: str, text: str) -> None:
+        """Put a note there once: one that was ever there is not written again."""
+
+    def look(self, session: SessionId, mark: str) -> NoteState: ...
+
+    def withdraw(self, session: SessionId, mark: str) -> bool:
+        """Take a note back; False when the agent was faster."""
 
 
 class Processes(Protocol):
@@ -133,6 +188,12 @@ class Processes(Protocol):
         """Whether the process's group owns its terminal."""
 
     def is_stopped(self, pid: int) -> bool: ...
+
+    def tree(self, pid: int) -> list[Process]:
+        """A process and all its descendants, each after its parent."""
+
+    async def end(self, pid: int, started: int) -> bool:
+        """End this very process, gently first; whether it is gone."""
 
 
 class Clock(Protocol):

@@ -6,11 +6,13 @@ the last Enter beside the pane, so a repeat is recognised even though we forgot.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sm.core import envelope
-from sm.core.effects import InterruptTurn, PasteText, PressEnter, SeekMessage
+from sm.core.effects import InterruptTurn, PasteText, PressEnter, RingBell, SeekMessage
 from sm.core.events import (
+    BellRung,
     EnterPressed,
     Event,
     MessageSought,
@@ -20,17 +22,28 @@ from sm.core.events import (
 )
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
-from sm.core.state import Session
-from sm.core.terminal import Obstacle, Pane, Place, Screen, Sign, View
+from sm.core.state import Attempt, Session, Step
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Obstacle,
+    Pane,
+    Place,
+    Record,
+    Screen,
+    Sign,
+    View,
+)
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Processes, Terminal
+from sm.engine.ports import Dialects, Inbox, Processes, Terminal
 
 LOOK_EVERY = 0.02
 SHOWN_WITHIN = 3.0
 """How long a pasted text may take to appear in the agent's box."""
 UNPROVED_GAP = 0.3
 """Between paste and Enter, for an agent whose box we cannot read."""
-ENTERED, INTERRUPTED = "@sm_entered", "@sm_interrupted"
+STASHED_WITHIN = 1.0
+ENTERED, INTERRUPTED, STASHED = "@sm_entered", "@sm_interrupted", "@sm_stashed"
 
 
 class Typist:
@@ -41,11 +54,13 @@ class Typist:
         terminal: Terminal,
         dialects: Dialects,
         processes: Processes,
+        inbox: Inbox,
         session: Callable[[SessionId], Session],
     ) -> None:
         self._terminal = terminal
         self._dialects = dialects
         self._processes = processes
+        self._inbox = inbox
         self._session = session
 
     async def paste(self, session_id: SessionId, effect: PasteText) -> Event:
@@ -58,6 +73,8 @@ class Typist:
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
             obstacle = self._obstacle(session, session.pane, view)
+            if obstacle is Obstacle.DRAFT and effect.stash:
+                obstacle = await self._stash(session, session.pane, effect.mark)
             if obstacle is not None:
                 return TypingRefused(mark=effect.mark, obstacle=obstacle)
             if not _is_current(self._session(session_id), effect.mark):
@@ -68,6 +85,20 @@ class Typist:
         except TerminalUnreachableError:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TextPasted(mark=effect.mark)
+
+    async def _stash(self, session: Session, pane: Pane, mark: str) -> Obstacle | None:
+        """Put a person's draft aside, where the agent can; what still stands in the way."""
+        key = self._dialects.named(session.agent).stash_key
+        if key is None:
+            return Obstacle.DRAFT
+        await self._terminal.press(pane.id, key, option=STASHED, mark=mark)
+        deadline = asyncio.get_running_loop().time() + STASHED_WITHIN
+        while True:
+            obstacle = self._obstacle(session, pane, await self._uncovered(session, pane))
+            is_late = asyncio.get_running_loop().time() > deadline
+            if obstacle is not Obstacle.DRAFT or is_late:
+                return obstacle
+            await asyncio.sleep(LOOK_EVERY)
 
     async def enter(self, session_id: SessionId, effect: PressEnter) -> Event:
         try:
@@ -128,15 +159,72 @@ class Typist:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TurnInterrupted(mark=effect.mark)
 
-    async def seek(self, session_id: SessionId, effect: SeekMessage) -> Event:
-        """Where is a message that was typed? The agent's own record is asked first."""
+    async def ring(self, session_id: SessionId, effect: RingBell) -> Event:
         session = self._session(session_id)
+        message = session.message(effect.message)
+        if message is None or not _is_current(session, effect.mark):
+            return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
+        text = envelope.wrap(message.id, message.sender_name, message.text)
+        await asyncio.to_thread(self._inbox.leave, session_id, effect.mark, text)
+        return BellRung(mark=effect.mark)
+
+    async def seek(self, session_id: SessionId, effect: SeekMessage) -> Event:
+        """Where is a message that was given? The agent's own record is asked first."""
+        session = self._session(session_id)
+        attempt = session.attempt
+        if attempt is None or attempt.mark != effect.mark:
+            return self._found(effect, Place.CANNOT_LOOK, "it is no longer in hand")
+        record = await self._search(session, attempt)
+        if record is Record.HELD:
+            return self._found(effect, Place.TRANSCRIPT, _in_record(attempt))
+        if attempt.step is Step.REPLIED:
+            return self._seek_reply(session, attempt, record, effect)
+        if attempt.step is Step.RUNG:
+            return await self._seek_note(session, effect)
+        return await self._seek_typed(session, effect)
+
+    async def _search(self, session: Session, attempt: Attempt) -> Record:
+        """In every record the agent has kept since the message was given."""
         dialect = self._dialects.named(session.agent)
-        transcript = session.context.transcript
-        if transcript is not None and await asyncio.to_thread(
-            dialect.transcript_holds, Path(transcript), effect.message
-        ):
-            return self._found(effect, Place.TRANSCRIPT, "it is in the agent's own transcript")
+        verdict = Record.OPEN
+        paths = [*attempt.transcripts, session.context.transcript]
+        if session.pane is not None:
+            # A person may have cleared the context, and the hook that tells it be late.
+            status = self._status(session, session.pane)
+            paths.append(status.transcript if status is not None else None)
+        for path in dict.fromkeys(path for path in paths if path is not None):
+            found = await asyncio.to_thread(dialect.search, Path(path), attempt)
+            if found is Record.HELD:
+                return found
+            verdict = found if found is Record.PASSED else verdict
+        return verdict
+
+    def _seek_reply(
+        self, session: Session, attempt: Attempt, record: Record, effect: SeekMessage
+    ) -> Event:
+        if not self._lives(session):
+            return self._missed(effect, session, Obstacle.AGENT_GONE.words)
+        if record is Record.PASSED:
+            return self._missed(effect, session, "the model was asked again without it")
+        turn = session.turn
+        if turn is None or turn.prompt != attempt.prompt:
+            return self._missed(effect, session, "the turn it was given in is over")
+        return self._found(effect, Place.CANNOT_LOOK, "the agent has not recorded it yet")
+
+    async def _seek_note(self, session: Session, effect: SeekMessage) -> Event:
+        state = await asyncio.to_thread(self._inbox.look, session.id, effect.mark)
+        if state is NoteState.TAKEN:
+            if not self._lives(session):
+                return self._missed(effect, session, Obstacle.AGENT_GONE.words)
+            evidence = "the agent has taken the note and not yet given it to the model"
+            return self._found(effect, Place.CANNOT_LOOK, evidence)
+        withdrawn = await asyncio.to_thread(self._inbox.withdraw, session.id, effect.mark)
+        if withdrawn or state is NoteState.NEVER:
+            return self._found(effect, Place.WITHDRAWN, "nobody took the note from the inbox")
+        return self._found(effect, Place.CANNOT_LOOK, "the agent is just taking the note")
+
+    async def _seek_typed(self, session: Session, effect: SeekMessage) -> Event:
+        dialect = self._dialects.named(session.agent)
         if not self._lives(session):
             # tmux may have died with it, and has no more to tell.
             return self._missed(effect, session, Obstacle.AGENT_GONE.words)
@@ -189,10 +277,26 @@ class Typist:
             return Obstacle.COPY_MODE
         if not session.proves:
             return None
-        return _on_screen(self._dialects.named(session.agent).read_screen(view))
+        screen = self._dialects.named(session.agent).read_screen(view)
+        return _in_the_way(screen, self._status(session, pane))
+
+    def _status(self, session: Session, pane: Pane) -> AgentStatus | None:
+        """What the agent itself says: an Enter at a dialog would approve it."""
+        transcript = session.context.transcript
+        if transcript is None:
+            return None
+        dialect = self._dialects.named(session.agent)
+        return dialect.read_status(pane.pid, pane.started, Path(transcript))
 
 
-def _on_screen(screen: Screen) -> Obstacle | None:
+def _in_the_way(screen: Screen, status: AgentStatus | None) -> Obstacle | None:
+    """What the agent shows and says together: either one sees a dialog the other may miss."""
+    if status is not None and status.sign is Sign.DIALOG:
+        return Obstacle.DIALOG
+    is_idle = status is not None and status.sign is Sign.PROMPT
+    if screen.sign is Sign.UNKNOWN and screen.has_box and is_idle:
+        # Its title tells nothing, as some people want it; its box and its own word do.
+        screen = replace(screen, sign=Sign.PROMPT)
     match screen.sign:
         case Sign.DIALOG:
             return Obstacle.DIALOG
@@ -206,6 +310,10 @@ def _on_screen(screen: Screen) -> Obstacle | None:
 
 def _is_current(session: Session, mark: str) -> bool:
     return session.attempt is not None and session.attempt.mark == mark
+
+
+def _in_record(attempt: Attempt) -> str:
+    return f"it is in the agent's own transcript, given by {attempt.route.value}"
 
 
 def _whereabouts(screen: Screen) -> str:

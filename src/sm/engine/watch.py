@@ -1,18 +1,20 @@
 """The eyes: notices what no hook tells. A turn that ended silently, a dialog, a death.
 
-Looks only at sessions whose state could change without a report; an idle one costs nothing. A
-look is not news by itself: only what contradicts the claimed state is posted.
+Looks only at sessions whose state could change without a report; an idle one costs nothing, an
+adopted one the reading of a small file. A look is not news by itself: only what contradicts the
+claimed state is posted.
 """
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, TerminalLost
+from sm.core.events import AgentExited, Event, PaneSeen, ScreenSeen, StatusSeen, TerminalLost
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State, Step
-from sm.core.terminal import Screen, Sign
+from sm.core.terminal import AgentStatus, Screen, Sign
 from sm.core.turn import recently_hooked
 from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
@@ -22,6 +24,8 @@ from sm.engine.ports import Dialects, Terminal
 
 EVERY = 0.75
 HURRIED = 0.1
+SETTLED = 0.4
+"""A status this young may be a flash; the hook that goes with it may still be on its way."""
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
 
 
@@ -142,9 +146,24 @@ class Watch:
 
     async def _look_safely(self, session_id: SessionId) -> None:
         try:
-            await self._look(session_id)
+            if not await self._look_at_status(self._loop.session(session_id)):
+                await self._look(session_id)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A look failed", session=session_id, exc_info=error)
+
+    async def _look_at_status(self, session: Session) -> bool:
+        """Whether the agent itself says what it is doing: then its screen need not be read."""
+        pane, transcript = session.pane, session.context.transcript
+        if session.lost or pane is None or transcript is None:
+            return False
+        dialect = self._dialects.named(session.agent)
+        status = dialect.read_status(pane.pid, pane.started, Path(transcript))
+        if status is None or status.sign is Sign.UNKNOWN:
+            return False
+        is_settled = self._loop.clock.now() - status.at >= SETTLED
+        if (is_settled and _contradicts(status, session)) or _is_elsewhere(status, session):
+            await self._tell(session.id, StatusSeen(status=status))
+        return True
 
     async def _look(self, session_id: SessionId) -> None:
         try:
@@ -167,19 +186,26 @@ class Watch:
 
 
 def _needs_eyes(session: Session) -> bool:
-    """Also a session of any kind that tmux once did not answer for."""
-    return session.alive and (session.lost or (session.proves and session.state in WATCHED))
+    """Also a session of any kind that tmux once did not answer for, and an adopted one always:
+    nothing but its own file may tell of its turns."""
+    in_doubt = session.state in WATCHED or session.adopted
+    return session.alive and (session.lost or (session.proves and in_doubt))
 
 
 def _is_interrupting(session: Session) -> bool:
     return session.attempt is not None and session.attempt.step is Step.INTERRUPTING
 
 
-def _contradicts(screen: Screen, session: Session) -> bool:
-    """Whether the screen shows something else than the state we claim."""
-    match screen.sign:
+def _is_elsewhere(status: AgentStatus, session: Session) -> bool:
+    """Whether an adopted agent went on in another context, of which no hook need tell."""
+    return session.adopted and status.context not in (None, session.context.id)
+
+
+def _contradicts(seen: Screen | AgentStatus, session: Session) -> bool:
+    """Whether the agent shows something else than the state we claim."""
+    match seen.sign:
         case Sign.PROMPT:
-            return True
+            return session.state is not State.IDLE
         case Sign.DIALOG:
             return session.state is not State.WAITING
         case Sign.BUSY:

@@ -48,12 +48,20 @@ class Daemon(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A log file is rotated at this size; three old ones are kept."""
 
 
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How messages get into agents."""
+
+    routes: dict[str, list[str]] = {}
+    """Per agent, the routes sm may use; all of them where an agent is not named."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything a config.toml may hold."""
 
     tmux: Tmux = Tmux()
     store: StoreSettings = StoreSettings()
     archive: Archive = Archive()
+    delivery: Delivery = Delivery()
     daemon: Daemon = Daemon()
 
 
@@ -97,6 +105,9 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     yield "store.url", settings.store.url == "sqlite", '"sqlite"'
     is_fine = _can(seconds, settings.archive.retention)
     yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
+    for agent, routes in settings.delivery.routes.items():
+        is_fine = all(route in ROUTES for route in routes)
+        yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
     yield "daemon.log_level", daemon.log_level in _LEVELS, "debug, info, warning or error"
     yield "daemon.log_size", _can(size, daemon.log_size), 'a size such as "5MB" or "300KB"'
 
@@ -109,6 +120,8 @@ def size(text: str) -> int:
     return int(float(found.group(1)) * _BYTES[found.group(2)])
 
 
+ROUTES = ("stop_reply", "tool_result", "doorbell", "paste", "interrupt")
+"""Every way of getting text into an agent."""
 _LEVELS = ("debug", "info", "warning", "error")
 _SOCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BYTES = {"B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}

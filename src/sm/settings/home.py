@@ -90,6 +90,11 @@ class Home:
     def sessions(self) -> Path:
         return self.state / "sessions"
 
+    @property
+    def adopted(self) -> Path:
+        """A file for each living adopted session: hooks of others are listened to meanwhile."""
+        return self.state / "adopted"
+
     def tmux_socket(self, name: str) -> str:
         """The tmux server's socket name: two homes never share a server."""
         return name if self.is_default else f"{name}-{self.tag}"

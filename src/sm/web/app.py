@@ -25,6 +25,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
         *sessions.ENDPOINTS,
         *messages.ENDPOINTS,
         hooks.DOCUMENTED,
+        hooks.DOCUMENTED_STRAY,
     )
 
 

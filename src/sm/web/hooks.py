@@ -9,6 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterable
 
+import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,11 +23,14 @@ SetAside = Callable[[SessionId, HookId, float, bytes, str], None]
 """Keeps a hook nobody could understand, with the reason."""
 
 _PATH = "/hooks/"
+STRAY = "/hooks"
+"""For agents that sm did not start: their hooks know no session."""
 _TAKEN = Response(status_code=204)
+_objects = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class HookIntake:
-    """Answers ``POST /hooks/SESSION`` itself and hands everything else on."""
+    """Answers ``POST /hooks/SESSION`` and ``POST /hooks`` itself, hands everything else on."""
 
     def __init__(self, engine: Engine, set_aside: SetAside, otherwise: ASGIApp) -> None:
         self._engine = engine
@@ -51,17 +55,30 @@ class HookIntake:
         at = self._engine.clock.now()
         try:
             at = _producer_time(given_at, at)
-            await self._engine.hook(session_id, payload, hook=hook, at=at)
+            if not session_id:
+                return await self._take_stray(payload, hook, at)
+            answer = await self._engine.hook(session_id, payload, hook=hook, at=at, answerable=True)
         except MalformedHookError as error:
             self._set_aside(session_id, hook, at, payload, str(error))
             return problem(400, f"Not a hook: {error}. It was set aside; see: sm doctor")
         except UnknownSessionError:
             self._set_aside(session_id, hook, at, payload, f"there is no session {session_id}")
             return problem(404, f"There is no session {session_id}.")
-        return _TAKEN
+        return Response(answer, media_type="application/json") if answer else _TAKEN
+
+    async def _take_stray(self, payload: bytes, hook: HookId, at: float) -> Response:
+        """Nearly all of these are none of our business: nothing of them is kept."""
+        try:
+            _objects.decode(payload)
+        except msgspec.DecodeError as error:
+            return problem(400, f"Not a hook: {error}.")
+        answer = await self._engine.stray_hook(payload, hook=hook, at=at, answerable=True)
+        return Response(answer, media_type="application/json") if answer else _TAKEN
 
 
 def is_hook(path: str) -> bool:
+    if path == STRAY:
+        return True
     return path.startswith(_PATH) and "/" not in path[len(_PATH) :] and path != _PATH
 
 
@@ -101,3 +118,11 @@ DOCUMENTED = Endpoint(
     refusals=(404,),
 )
 """For the API description and for refusing other methods; the intake takes every POST."""
+DOCUMENTED_STRAY = Endpoint(
+    method="POST",
+    path=STRAY,
+    about="Take in one hook of an agent that sm did not start; only an adopted one's counts",
+    handler=_unused,
+    body=dict[str, object],
+    status=204,
+)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.api.types import (
+    AdoptBody,
+    ContextUsage,
     Explanation,
     LogView,
     NewSessionBody,
@@ -17,9 +19,9 @@ from sm.api.types import (
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
-from sm.engine.engine import NewSession, RefusedError
+from sm.engine.engine import NewAdoption, NewSession, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
-from sm.web.views import event_view, explanation, session_detail, session_view
+from sm.web.views import context_usage, event_view, explanation, session_detail, session_view
 
 LONGEST_WAIT = 7 * 86_400.0
 _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
@@ -52,6 +54,31 @@ async def create(call: Call) -> SessionDetail:
     if session.pane is None and session.exit is not None:
         raise RefusedError(f"{session.name} could not be started: {session.verdict.says}")
     return _detail(call, session)
+
+
+async def adopt(call: Call) -> SessionDetail:
+    body: AdoptBody = call.body
+    socket = body.get("socket")
+    if socket is not None and not os.path.isabs(socket):  # noqa: PTH117 - never raises
+        raise BadRequestError(f"The tmux socket {socket!r} is no absolute path.")
+    if not body["pane"] or "\0" in body["pane"] + (socket or ""):
+        raise BadRequestError("Name a pane, such as %5 or work:1.0.")
+    session = await call.engine.adopt(
+        NewAdoption(
+            id=SessionId(chosen_id(body.get("id"), "session", 8)),
+            pane=body["pane"],
+            socket=socket,
+            name=body.get("name"),
+            agent=body.get("agent"),
+        )
+    )
+    if session.pane is None and session.exit is not None:
+        raise RefusedError(f"{session.name} could not be adopted: {session.verdict.says}")
+    return _detail(call, session)
+
+
+async def release(call: Call) -> SessionDetail:
+    return _detail(call, await call.engine.release(call.path("session"), by="a person"))
 
 
 def _refuse_unusable(body: NewSessionBody) -> None:
@@ -122,6 +149,16 @@ async def explain(call: Call) -> Explanation:
     return explanation(session, recent, call.engine.clock.now())
 
 
+async def context(call: Call) -> ContextUsage:
+    return context_usage(call.engine, call.engine.find(call.path("session")))
+
+
+async def contexts(call: Call) -> list[ContextUsage]:
+    """Of every session that has not ended."""
+    living = (s for s in call.engine.loop.sessions if s.state is not State.ENDED)
+    return [context_usage(call.engine, s) for s in sorted(living, key=lambda s: s.created_at)]
+
+
 async def timeline(call: Call) -> list[StoredEvent]:
     session = call.engine.find(call.path("session"))
     limit = min(max(call.query["limit"], 1), 1000)
@@ -171,6 +208,14 @@ ENDPOINTS = (
         body=NewSessionBody, gives=SessionDetail, status=201, refusals=(404, 409),
     ),
     Endpoint(
+        method="POST", path="/sessions/adopt", about="Take over an agent that runs in tmux",
+        handler=adopt, body=AdoptBody, gives=SessionDetail, status=201, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="POST", path="/sessions/{session}/release", handler=release, gives=SessionDetail,
+        about="Let go of an adopted session; its agent lives on", refusals=(404, 409),
+    ),
+    Endpoint(
         method="GET", path="/sessions/{session}", about="Everything about one session",
         handler=show, gives=SessionDetail, refusals=(404, 409),
     ),
@@ -190,6 +235,14 @@ ENDPOINTS = (
     Endpoint(
         method="GET", path="/sessions/{session}/explain", handler=explain, gives=Explanation,
         about="Why we believe its state: evidence, source, age", refusals=(404, 409),
+    ),
+    Endpoint(
+        method="GET", path="/contexts", about="How full each session's context is",
+        handler=contexts, gives=list[ContextUsage],
+    ),
+    Endpoint(
+        method="GET", path="/sessions/{session}/context", about="How full its context is",
+        handler=context, gives=ContextUsage, refusals=(404, 409),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",

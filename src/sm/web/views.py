@@ -5,6 +5,8 @@ import socket
 import msgspec
 
 from sm.api.types import (
+    ContextUsage,
+    ContextView,
     Explanation,
     MessageView,
     ReminderView,
@@ -13,10 +15,11 @@ from sm.api.types import (
     SightingView,
     StoredEvent,
 )
+from sm.core.adoption import limits
 from sm.core.delivery import why_waiting
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
-from sm.core.state import Reminder, Session, Sighting, Timer
+from sm.core.state import Context, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
@@ -37,19 +40,38 @@ def session_view(session: Session) -> SessionView:
         "host": _HOST,
         "auto_handoff": False,
         "created_at": session.created_at,
-        "context": {
-            "number": context.number,
-            "id": context.id,
-            "transcript": context.transcript,
-            "tokens": None,
-            "window": None,
-            "percent": None,
-        },
+        "context": context_view(context),
         "tmux": None
         if pane is None
-        else {"socket": pane.socket, "session": pane.session, "pane": pane.id},
+        else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": None,
+    }
+
+
+def context_view(context: Context) -> ContextView:
+    usage = context.usage
+    return {
+        "number": context.number,
+        "id": context.id,
+        "transcript": context.transcript,
+        "tokens": usage.tokens if usage else None,
+        "window": usage.window if usage else None,
+        "percent": usage.percent if usage else None,
+    }
+
+
+def context_usage(engine: Engine, session: Session) -> ContextUsage:
+    usage = session.context.usage
+    return {
+        **context_view(session.context),
+        "session": session.id,
+        "name": session.name,
+        "model": usage.model or None if usage else None,
+        "source": usage.source if usage else None,
+        "at": usage.at if usage else None,
+        "compactions": session.context.compactions,
+        "compacts_at": engine.compacts_at(session),
     }
 
 
@@ -67,7 +89,17 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "raw_log": raw_log,
         "proves": session.proves,
+        "degraded": engine.degraded(session),
+        "adopted": session.adopted,
+        "limits": _limits(session),
     }
+
+
+def _limits(session: Session) -> list[str]:
+    """What cannot be promised for an agent that sm did not start."""
+    if session.adoption is None or not session.alive:
+        return []
+    return limits(heard=session.heard, logged=session.adoption.logged)
 
 
 def reminder_view(session: Session, reminder: Reminder) -> ReminderView:
@@ -137,6 +169,7 @@ def _wait(timer: Timer, now: float) -> str:
         "kill": "asks tmux again to end the agent",
         "expire": f"message {what} expires",
         "reminder": f"reminder {what} is due",
+        "usage": "reads from the transcript how full the context is",
     }
     return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
 
@@ -153,6 +186,7 @@ def _facts(session: Session, now: float) -> list[str]:
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
         session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        session.adopted and "its agent was adopted: sm did not start it",
         not session.proves and "this kind of agent reports nothing about itself",
     ]
     return [fact for fact in facts if fact]

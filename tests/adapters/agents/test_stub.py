@@ -42,9 +42,9 @@ class Ground:
     def spool(self) -> Path:
         return self.folder / "spool"
 
-    def line(self, *, seconds: float = 5) -> list[str]:
+    def line(self, *options: str, seconds: float = 5) -> list[str]:
         stub = [sys.executable, "-I", "-S", str(STUB)]
-        return [*stub, str(self.address), str(self.spool), str(seconds)]
+        return [*stub, str(self.address), str(self.spool), *(options or [str(seconds)])]
 
     def run(
         self, payload: bytes = STOP, *, seconds: float = 5, env: dict[str, str] = SESSION
@@ -55,6 +55,18 @@ class Ground:
         )
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout
+
+    def run_installed(self, *, env: dict[str, str] | None = None) -> bytes:
+        """As a hook in a person's own settings does."""
+        done = subprocess.run(
+            self.line("--installed"), input=STOP, capture_output=True, env=env or {}, timeout=20
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
+
+    def adopt(self) -> None:
+        (self.folder / "adopted").mkdir(exist_ok=True)
+        (self.folder / "adopted" / "0a1b2c3d").touch()
 
     def start(self, *, seconds: float = 5) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -336,6 +348,47 @@ def test_who_is_no_session_is_left_alone(ground: Ground, identity: str) -> None:
 
     assert ground.requests == []
     assert ground.spooled() == []
+
+
+def test_an_installed_hook_reports_without_a_session(ground: Ground) -> None:
+    """The daemon finds out whose it is; no right is claimed."""
+    ground.adopt()
+    with ground.daemon(answering(OK)):
+        assert ground.run_installed() == ANSWER
+    [request] = ground.requests
+
+    assert request.startswith(b"POST /hooks HTTP/1.1\r\n")
+    assert b"Authorization" not in request
+    assert request.endswith(b"\r\n\r\n" + STOP)
+
+
+def test_an_installed_hook_is_spooled_without_a_session(ground: Ground) -> None:
+    """Nobody listens: it waits on the disk like any other."""
+    ground.adopt()
+    assert ground.run_installed() == b""
+
+    [path] = ground.spool.iterdir()
+    assert msgspec.json.decode(path.read_bytes().splitlines()[0])["session"] == ""
+    assert ground.spooled() == [STOP]
+
+
+def test_an_installed_hook_is_silent_in_a_session_of_ours(ground: Ground) -> None:
+    """Or everything would be reported twice."""
+    ground.adopt()
+    with ground.daemon(answering(OK)):
+        assert ground.run_installed(env=SESSION) == b""
+
+    assert (ground.requests, ground.spooled()) == ([], [])
+
+
+def test_an_installed_hook_is_silent_while_nobody_is_adopted(ground: Ground) -> None:
+    """No folder, or an empty one."""
+    with ground.daemon(answering(OK)):
+        assert ground.run_installed() == b""
+        (ground.folder / "adopted").mkdir()
+        assert ground.run_installed() == b""
+
+    assert (ground.requests, ground.spooled()) == ([], [])
 
 
 def test_a_spool_that_cannot_be_made_is_given_up(ground: Ground) -> None:

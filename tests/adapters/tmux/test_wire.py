@@ -31,7 +31,7 @@ async def attach(rig: Rig, anchor: str) -> Line:
     losses: list[str] = []
     wire = await open_wire(
         TmuxProgram(socket=rig.socket, conf=NO_CONF),
-        anchor,
+        f"={anchor}",
         lost=lambda: losses.append("lost"),
         notice=notices.append,
     )

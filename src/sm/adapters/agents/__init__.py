@@ -29,6 +29,9 @@ _INHERITED_PREFIXES = ("SM_SESSION_", "CODEX_SANDBOX")
 class Dialects:
     """Every dialect by what a person writes after ``--agent``."""
 
+    recognisable: tuple[str, ...] = ("claude", "demo")
+    """Those that know a running agent of theirs when they see one."""
+
     def __init__(self) -> None:
         self._known: dict[str, ClaudeDialect | DemoDialect | GenericDialect] = {}
 

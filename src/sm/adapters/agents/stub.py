@@ -1,11 +1,14 @@
 """Carry one hook call from an agent to the daemon, or spool it until there is one.
 
-    stub.py SOCKET SPOOL_FOLDER [SECONDS] < payload
+    stub.py SOCKET SPOOL_FOLDER [SECONDS | --installed] < payload
 
 Agents run this for every hook, so it starts fast (``python -I -S``, modules in C alone, nothing of
 ``sm``) and never harms its caller: it exits 0 whatever happens, prints nothing but the daemon's
 answer and waits for nobody past a deadline. A hook the daemon did not take lands in the spool,
 whole or not at all, under a name that sorts by the time it happened.
+
+With ``--installed``, the caller is an agent somebody started without us: it has no session id to
+tell, and is heard only if some agent was adopted. A session of ours reports by its own hooks.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` costs an import of enum
@@ -26,10 +29,15 @@ PLAIN = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 def main() -> None:
     at = time.time_ns()
     session = posix.environ.get(b"CLAUDE_SESSION_MANAGER_ID", b"")
-    if not session or not PLAIN.issuperset(session):
+    options = sys.argv[3:]
+    if "--installed" in options:
+        options.remove("--installed")
+        if session or not is_anyone_adopted(sys.argv[2]):
+            return
+    elif not session or not PLAIN.issuperset(session):
         return
     hook = posix.urandom(8).hex().encode()
-    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else EXCHANGE_SECONDS
+    seconds = float(options[0]) if options else EXCHANGE_SECONDS
     payload = bytearray()
     answer = None
     try:
@@ -43,6 +51,13 @@ def main() -> None:
         spool(sys.argv[2], session, hook, at, payload)
     elif answer:
         write_all(1, answer)
+
+
+def is_anyone_adopted(spool_folder: str) -> bool:
+    try:
+        return bool(posix.listdir(spool_folder.rpartition("/")[0] + "/adopted"))
+    except OSError:
+        return False
 
 
 def mind_signals(handler: object) -> None:
@@ -72,7 +87,7 @@ def seconds_text(at: int) -> bytes:
 def request(session: bytes, hook: bytes, at: int, payload: bytearray) -> bytes:
     token = posix.environ.get(b"SM_SESSION_TOKEN", b"")
     head = [
-        b"POST /hooks/%s HTTP/1.1" % session,
+        b"POST /hooks/%s HTTP/1.1" % session if session else b"POST /hooks HTTP/1.1",
         b"Host: localhost",
         b"Content-Type: application/json",
         b"Content-Length: %d" % len(payload),

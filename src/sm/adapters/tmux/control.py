@@ -93,7 +93,7 @@ class ControlClient:
                 blocks = await wire.request(*commands)
         except TimeoutError:
             raise self._give_up(wire) from None
-        return _lines(blocks)
+        return lines_of(blocks)
 
     async def _open_wire(self) -> Wire:
         while self._wire is None or not self._wire.is_open():
@@ -152,14 +152,14 @@ class ControlClient:
     async def _connect(self) -> Wire:
         await self._ensure_anchor()
         wire = await open_wire(
-            self.program, self._anchor, lost=self._forget_wire, notice=self._pass_on
+            self.program, f"={self._anchor}", lost=self._forget_wire, notice=self._pass_on
         )
         try:
             async with asyncio.timeout(self._deadline):
                 blocks = await wire.request(
                     ("display-message", "-p", "#{pid}:#{start_time}:#{socket_path}")
                 )
-            self.server = _server(_lines(blocks))
+            self.server = _server(lines_of(blocks))
         except BaseException as error:
             wire.close()
             await wire.wait_closed()
@@ -189,7 +189,7 @@ class ControlClient:
         self.on_notice(line)
 
 
-def _lines(blocks: list[Block]) -> list[list[str]]:
+def lines_of(blocks: list[Block]) -> list[list[str]]:
     for block in blocks:
         if block.failed:
             raise TmuxError("\n".join(block.lines))

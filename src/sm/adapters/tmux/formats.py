@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
 from sm.core.terminal import PaneStatus, View
 
@@ -12,6 +13,12 @@ SESSION = "@sm_session"
 PANE = "@sm_pane"
 """On the agent's pane alone, set last: a split beside it inherits the session's tags, not this."""
 PASTED = "@sm_pasted"
+LOGGED = "@sm_logged"
+"""On an adopted agent's pane: the pipe on its output is ours."""
+RAW, SIZES = "@sm_log", "@sm_log_sizes"
+"""Where that pipe leads, and where the sizes of its window are noted."""
+TAGS = (PASTED, "@sm_entered", "@sm_interrupted", LOGGED, RAW, SIZES, PANE, HOME)
+"""Everything of ours that an adopted agent's pane may carry."""
 
 # ":" cannot occur in any field but the last, so it separates without doubt.
 LISTED = ":".join(
@@ -27,6 +34,14 @@ VIEWED = ":".join(
         "#{pane_dead_signal}", "#{pane_in_mode}", "#{pane_width}", "#{pane_height}",
         "#{cursor_x}", "#{cursor_y}", "#{@sm_pasted}", "#{@sm_entered}", "#{@sm_interrupted}",
         "#{pane_title}",
+    )
+)  # fmt: skip
+
+
+FOUND = ":".join(
+    (
+        "#{pane_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_pipe}", "#{@sm_home}", "#{@sm_pane}",
+        "#{pane_current_command}", "#{session_name}",
     )
 )  # fmt: skip
 
@@ -81,6 +96,26 @@ def read_view(line: str, screen: list[str], *, home: str) -> View | None:
         entered=entered,
         interrupted=interrupted,
         session=SessionId(tag),
+    )
+
+
+def read_found(line: str, *, socket: str, home: str, suffix: str) -> Spot | None:
+    """None when the target led to no pane: tmux then knows nothing to fill in."""
+    pane, pid, dead, piped, owner_home, owner, rest = line.split(":", 6)
+    if not pane:
+        return None
+    # A program may be called anything; a session's name cannot hold ":".
+    command, _, name = rest.rpartition(":")
+    return Spot(
+        pane=PaneId(f"{pane}{suffix}"),
+        socket=socket,
+        tmux_session=name,
+        pid=int(pid),
+        dead=_flag(dead),
+        command=command,
+        owner=SessionId(owner) if owner else None,
+        is_ours=owner_home == home,
+        piped=_flag(piped),
     )
 
 

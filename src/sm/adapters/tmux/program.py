@@ -18,27 +18,29 @@ class TmuxProgram:
     """How to call tmux so that it speaks to one server and no other."""
 
     socket: str
-    """The socket's name, as in ``tmux -L``."""
+    """The socket's name, as in ``tmux -L``; or its path, as in ``tmux -S``."""
     conf: Path
     """Read only if the call starts the server."""
 
     def argv(self, *arguments: str) -> tuple[str, ...]:
         # -u: without a UTF-8 locale (a daemon has none) tmux answers "_" for every other letter.
-        return ("tmux", "-u", "-L", self.socket, "-f", str(self.conf), *arguments)
+        where = "-S" if "/" in self.socket else "-L"
+        return ("tmux", "-u", where, self.socket, "-f", str(self.conf), *arguments)
 
-    async def call(self, *arguments: str, deadline: float) -> None:
-        """Run one command to its end."""
+    async def call(self, *arguments: str, deadline: float) -> str:
+        """Run one command to its end; what it printed."""
         # A file, not a pipe: a client hands its ends of pipes to the server, and a server that
         # is stopped never closes them.
-        with tempfile.TemporaryFile() as errors:
-            status = await self._finish(arguments, errors, deadline)
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip()
-        if status != 0:
-            raise _refusal(said)
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            status = await self._finish(arguments, output, errors, deadline)
+            if status != 0:
+                raise _refusal(_text(errors).strip())
+            return _text(output).removesuffix("\n")
 
-    async def _finish(self, arguments: tuple[str, ...], errors: IO[bytes], deadline: float) -> int:
-        process = await self._start(arguments, errors)
+    async def _finish(
+        self, arguments: tuple[str, ...], output: IO[bytes], errors: IO[bytes], deadline: float
+    ) -> int:
+        process = await self._start(arguments, output, errors)
         try:
             async with asyncio.timeout(deadline):
                 return await process.wait()
@@ -50,18 +52,23 @@ class TmuxProgram:
                 await process.wait()
 
     async def _start(
-        self, arguments: tuple[str, ...], errors: IO[bytes]
+        self, arguments: tuple[str, ...], output: IO[bytes], errors: IO[bytes]
     ) -> asyncio.subprocess.Process:
         nothing = asyncio.subprocess.DEVNULL
         try:
             return await asyncio.create_subprocess_exec(
                 *self.argv(*arguments),
-                stdin=nothing, stdout=nothing, stderr=errors, env=clean_environment(), cwd="/",
+                stdin=nothing, stdout=output, stderr=errors, env=clean_environment(), cwd="/",
             )  # fmt: skip
         except FileNotFoundError:
             raise TerminalUnreachableError(
                 "tmux is not installed. Install it with your package manager."
             ) from None
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 def clean_environment() -> dict[str, str]:

@@ -7,6 +7,7 @@ of this home is never shown, typed into or killed. "Unreachable" is raised, "gon
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -19,9 +20,13 @@ from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.formats import (
     HOME,
     LISTED,
+    LOGGED,
     PANE,
     PASTED,
+    RAW,
     SESSION,
+    SIZES,
+    TAGS,
     VIEWED,
     both,
     equal,
@@ -31,6 +36,7 @@ from sm.adapters.tmux.formats import (
     read_view,
     typable,
 )
+from sm.adapters.tmux.guest import GuestClient
 from sm.adapters.tmux.launching import COLS, ROWS, launch_list, tmux_name
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
@@ -57,9 +63,10 @@ class TmuxTerminal:
         history_limit: int = 50_000,
         deadline: float = 5.0,
         now: Callable[[], float] = time.time,
+        control: ControlClient | GuestClient | None = None,
     ) -> None:
         _check_word(home)
-        self.control = ControlClient(
+        self.control = control or ControlClient(
             TmuxProgram(socket=socket, conf=conf),
             anchor=tmux_name(f"_sm_{home}", 1),
             deadline=deadline,
@@ -88,6 +95,8 @@ class TmuxTerminal:
 
     def notify(self, *, connected: Callable[[], None], lost: Callable[[], None]) -> None:
         """Whom to call when the connection is there (again) and when it is lost."""
+        if not isinstance(self.control, ControlClient):
+            return
         self.control.on_connected = connected
         self.control.on_lost = lost
 
@@ -129,16 +138,77 @@ class TmuxTerminal:
 
     def _begin_logs(self, launch: PaneLaunch) -> None:
         """Create both logs, closed to others, and note the size the pane will begin with."""
+        self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+
+    def _note_size(self, raw_log: str, sizes_log: str, cols: int, rows: int) -> None:
         try:
-            for path in (launch.raw_log, launch.sizes_log):
+            for path in (raw_log, sizes_log):
                 os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
-            offset = Path(launch.raw_log).stat().st_size
-            with Path(launch.sizes_log).open("a") as sizes:
+            offset = Path(raw_log).stat().st_size
+            with Path(sizes_log).open("a") as sizes:
                 sizes.write(
-                    f'{{"at":{int(self._now())},"cols":{COLS},"rows":{ROWS},"offset":{offset}}}\n'
+                    f'{{"at":{int(self._now())},"cols":{cols},"rows":{rows},"offset":{offset}}}\n'
                 )
         except OSError as error:
             raise LaunchFailedError(f"the terminal's log cannot be written: {error}") from error
+
+    async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
+        """Make a living pane that is nobody's an agent's pane of ours; whether it is now."""
+        _check_word(session)
+        free = both(equal(f"#{{{PANE}}}", ""), "#{?pane_dead,0,1}")
+        size = "#{pane_id}:#{pane_width}:#{pane_height}"
+        try:
+            found = await self.control.run("display-message", "-p", "-t", pane, size)
+            cols, rows = map(int, found[0].split(":")[1:])
+            self._note_size(raw_log, sizes_log, cols, rows)
+            await self.control.run(
+                *when(
+                    free,
+                    ("set-option", "-p", "-t", pane, HOME, self._home),
+                    # Not with -o: tmux closes somebody else's pipe before it looks at that.
+                    when(
+                        "#{?pane_pipe,0,1}",
+                        ("pipe-pane", "-t", pane, _pipe_into(raw_log)),
+                        ("set-option", "-p", "-t", pane, LOGGED, "1"),
+                        ("set-option", "-p", "-t", pane, RAW, raw_log),
+                        ("set-option", "-p", "-t", pane, SIZES, sizes_log),
+                        target=pane,
+                    ),
+                    ("set-option", "-p", "-t", pane, PANE, session),
+                    target=pane,
+                )
+            )
+            view = await self.look(pane)
+        except (TmuxError, ValueError):
+            return False
+        return view is not None and view.session == session
+
+    async def note_size(self, pane: PaneId, before: str) -> str:
+        """Note the size of an adopted agent's pane beside its log, if it is another than before."""
+        formats = ("#{pane_width}:#{pane_height}", f"#{{{RAW}}}", f"#{{{SIZES}}}")
+        asked = [("display-message", "-p", "-t", pane, format_) for format_ in formats]
+        told = await self.control.run_list(*asked)
+        size, raw_log, sizes_log = (lines[0] if lines else "" for lines in told)
+        if size != before and raw_log and sizes_log:
+            cols, rows = map(int, size.split(":"))
+            self._note_size(raw_log, sizes_log, cols, rows)
+        return size
+
+    async def release(self, pane: PaneId, session: SessionId) -> None:
+        """Take everything of ours from a pane, which lives on."""
+        _check_word(session)
+        try:
+            await self.control.run(
+                *when(
+                    both(ours(self._home), equal(f"#{{{PANE}}}", session)),
+                    when(f"#{{{LOGGED}}}", ("pipe-pane", "-t", pane), target=pane),
+                    *(("set-option", "-p", "-u", "-t", pane, tag) for tag in TAGS),
+                    target=pane,
+                )
+            )
+        except TmuxError as error:
+            if not error.is_gone:
+                raise
 
     async def find(self, session: SessionId) -> Pane | None:
         for status in await self.panes():
@@ -288,6 +358,12 @@ def _check_word(word: str) -> None:
     """Tags and marks stand in formats, where other characters have a meaning."""
     if not re.fullmatch(r"[\w.-]+", word):
         raise ValueError(f"not a plain word: {word!r}")
+
+
+def _pipe_into(raw_log: str) -> str:
+    # tmux would expand formats and times in the path.
+    path = shlex.quote(raw_log).replace("#", "##").replace("%", "%%")
+    return f"umask 077; exec cat >> {path}"
 
 
 def _check_startable(launch: PaneLaunch) -> None:

@@ -120,15 +120,16 @@ class Wire(asyncio.SubprocessProtocol):
 
 async def open_wire(
     program: TmuxProgram,
-    anchor: str,
+    target: str,
     *,
     lost: Callable[[], None],
     notice: Callable[[str], None],
 ) -> Wire:
-    """Attach to the anchor session. Nothing is proved until a first request is answered."""
+    """Attach to a session. Nothing is proved until a first request is answered."""
     # no-output: a control client that stalls would block the agents' panes.
     # ignore-size: nobody looks at it, so it must not shrink anybody's window.
-    argv = program.argv("-C", "attach", "-f", "no-output,ignore-size", "-t", f"={anchor}")
+    # -E: the session's environment is not to become ours.
+    argv = program.argv("-C", "attach", "-E", "-f", "no-output,ignore-size", "-t", target)
     _, wire = await asyncio.get_running_loop().subprocess_exec(
         lambda: Wire(lost=lost, notice=notice),
         *argv,

@@ -23,18 +23,25 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    UsageSeen,
 )
 from sm.core.ids import ContextId, HookId, MessageId, PromptId
 from sm.core.launch import MalformedHookError
+from sm.core.state import Usage
 
 SAMPLES: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("hooks.json").read_text("utf-8")
+)
+STATUS_LINES: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("statusline.json").read_text("utf-8")
 )
 MESSAGE = MessageId("0123456789ab")
 
 
 def decoded(payload: object) -> HookEvent:
-    return decode(json.dumps(payload).encode(), hook=HookId("h1"), at=12.5)
+    event = decode(json.dumps(payload).encode(), hook=HookId("h1"), at=12.5)
+    assert not isinstance(event, UsageSeen)
+    return event
 
 
 def reporter(name: str, sample: dict[str, Any]) -> Hook:
@@ -119,8 +126,63 @@ def test_a_failed_tool_is_told_apart() -> None:
     told = SAMPLES["PostToolUseFailure Bash"]
 
     assert decoded(told) == ToolEnded(
-        hook=reporter("PostToolUseFailure", told), tool="Bash", failed=True
+        hook=reporter("PostToolUseFailure", told),
+        tool="Bash",
+        failed=True,
+        tool_use=told["tool_use_id"],
     )
+
+
+def test_what_a_sub_agent_does_is_told_apart() -> None:
+    """Its tools say nothing about what the session itself does, and carry no message to it."""
+    own, theirs = SAMPLES["PostToolUse Bash"], {**SAMPLES["PostToolUse Bash"], "agent_id": "a1"}
+
+    assert [told.subagent for told in (decoded(own), decoded(theirs))] == [False, True]  # type: ignore[union-attr]
+
+
+def test_a_report_says_whether_its_agent_waits_for_an_answer() -> None:
+    payload = json.dumps(SAMPLES["Stop stop_hook_active=False"]).encode()
+    waiting = decode(payload, hook=HookId("h1"), at=1.0, answerable=True)
+
+    assert isinstance(waiting, TurnEnded)
+    assert waiting.hook.answerable
+    assert not decoded(SAMPLES["Stop stop_hook_active=False"]).hook.answerable
+
+
+def test_a_woken_agents_prompt_shows_which_message_it_carries() -> None:
+    """The client words a note's text as a notification of its own."""
+    note = envelope.wrap(MESSAGE, "ada", "hello")
+    prompt = f"<task-notification>\n<id>1</id>\n</task-notification>\n<system-reminder>\n{note}"
+
+    found = decoded({"hook_event_name": "UserPromptSubmit", "prompt": prompt})
+
+    assert isinstance(found, PromptAccepted)
+    assert found.message == MESSAGE
+
+
+def test_a_status_line_tells_how_full_the_context_is() -> None:
+    told = STATUS_LINES["after 260k of 1M"]
+
+    seen = decode(json.dumps(told).encode(), hook=HookId("h1"), at=12.5)
+
+    assert seen == UsageSeen(
+        context=ContextId(told["session_id"]),
+        usage=Usage(
+            tokens=260_000,
+            window=1_000_000,
+            model="claude-opus-4-8[1m]",
+            source="statusline",
+            at=12.5,
+        ),
+    )
+
+
+@pytest.mark.parametrize("window", ["missing", None, 3])
+def test_what_is_neither_a_hook_nor_a_status_line_is_refused(window: object) -> None:
+    told = {} if window == "missing" else {"context_window": window}
+
+    with pytest.raises(MalformedHookError, match="not a Claude Code hook"):
+        decode(json.dumps(told).encode(), hook=HookId("h1"), at=0.0)
 
 
 @pytest.mark.parametrize(

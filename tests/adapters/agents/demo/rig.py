@@ -57,6 +57,10 @@ class Demo:
         self._replies.mkdir()
         self._pid = folder / "pid"
         self._exit = folder / "exit"
+        self.status_line = ""
+        self.posted: dict[str, str] = {}
+        self.inbox = folder / "inbox"
+        self.inbox.mkdir()
         self.pane = ""
 
     def start(
@@ -70,8 +74,12 @@ class Demo:
     def launch(self, *options: str, size: tuple[int, int] = (80, 24), leader: bool = False) -> None:
         """``leader``: it leads its terminal's session, as under sm; its exit code is not seen."""
         settings = self.folder / "settings.json"
-        settings.write_text(json.dumps({"hooks": self._hook_settings()}))
+        given: dict[str, Any] = {"hooks": self._hook_settings()}
+        if self.status_line:
+            given["statusLine"] = {"type": "command", "command": self.status_line}
+        settings.write_text(json.dumps(given))
         fixed = ["--settings", str(settings), "--received", str(self._received)]
+        fixed += ["--record-delay", "0"]
         argv = [sys.executable, "-I", "-m", "sm.adapters.agents.demo", *fixed, *options]
         place = ["-x", str(size[0]), "-y", str(size[1]), "-c", str(self.folder)]
         variable = ["-e", f"SM_DEMO_CONFIG={self.config}"]
@@ -86,10 +94,30 @@ class Demo:
     def _hook_settings(self) -> dict[str, Any]:
         """Every event is noted; a file ``replies/EVENT`` is what its hook runs and prints."""
         note = f"cat >> {self._hooks}; echo >> {self._hooks}"
-        return {
+        hooks: dict[str, Any] = {
             event: [{"hooks": [{"type": "command", "command": f"{note}; {self._answer(event)}"}]}]
-            for event in (*EVENTS, "PostToolBatch")
+            for event in (*EVENTS, "PreToolUse", "PostToolBatch")
         }
+        for event, url in self.posted.items():
+            hooks[event][0]["hooks"].append({"type": "http", "url": url})
+        bell = {"type": "command", "command": f"{note}; {self._answer('FileChanged')}"}
+        return {**hooks, "FileChanged": [{"hooks": [{**bell, "asyncRewake": True}]}]}
+
+    def watch(self) -> None:
+        """Let it watch its inbox: each note there is read once and wakes the agent."""
+        output = {"hookEventName": "SessionStart", "watchPaths": [str(self.inbox)]}
+        self.reply("SessionStart", f"echo '{json.dumps({'hookSpecificOutput': output})}'")
+        taken = self.folder / "taken"
+        self.reply(
+            "FileChanged",
+            f"for note in {self.inbox}/*; do mv $note {taken} && cat {taken} >&2 && exit 2; done",
+        )
+
+    def ring(self, text: str) -> None:
+        """Leave a note, whole."""
+        draft = self.folder / "note"
+        draft.write_text(text)
+        draft.rename(self.inbox / "note")
 
     def _answer(self, event: str) -> str:
         script = self._replies / event
@@ -169,6 +197,10 @@ class Demo:
     def received(self) -> list[str]:
         """What the model saw."""
         return [note["prompt"] for note in _records(self._received)]
+
+    def given(self) -> list[str]:
+        """The same in the client's words, as the model reads it."""
+        return [note["given"] for note in _records(self._received)]
 
     def routes(self) -> list[str]:
         return [note["via"] for note in _records(self._received)]

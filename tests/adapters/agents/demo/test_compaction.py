@@ -66,5 +66,5 @@ def test_what_a_hook_says_after_a_compaction_is_not_lost_in_it(tmp_path: Path) -
     with listening() as audience:
         compact(talk, audience.stage, trigger="auto")
 
-    assert given(tmp_path) == [("you are ada", "hook SessionStart")]
+    assert given(tmp_path) == [("you are ada", "hook SessionStart:compact")]
     assert talk.context.messages == 2

@@ -19,12 +19,13 @@ def begin(folder: Path, *options: str, replies: Mapping[str, str] | None = None)
     note = f"cat >> {file}; echo >> {file}"
     hooks = {
         event: [{"hooks": [{"type": "command", "command": f"{note}; {script}"}]}]
-        for event in (*EVENTS, "PostToolBatch")
+        for event in (*EVENTS, "PreToolUse", "PostToolBatch")
         for script in [(replies or {}).get(event, ":")]
     }
     settings = folder / "settings.json"
     settings.write_text(json.dumps({"hooks": hooks}))
     fixed = ["--settings", str(settings), "--received", str(folder / "received.jsonl")]
+    fixed += ["--record-delay", "0"]
     return Conversation(parse([*fixed, *options]), config=folder / "config", cwd=str(folder))
 
 
@@ -149,10 +150,13 @@ def test_what_hooks_add_reaches_the_model_and_the_record(tmp_path: Path) -> None
     words = json.dumps({"hookSpecificOutput": {"additionalContext": "mind the gap"}})
     replies = [Reply("PreToolUse", "cmd", 0, out, "") for out in ("", words, "plain")]
 
+    talk.transcript.prompt("go", None)
     assert talk.tell(replies, hook="PreToolUse:Bash", tool_use="t1") == ["mind the gap"]
 
     assert given(tmp_path) == [("mind the gap", "hook PreToolUse:Bash")]
-    assert lines_of(talk.transcript.path)[-1]["attachment"] == {
+    *_, success, added, _ = (r["attachment"] for r in lines_of(talk.transcript.path)[2:])
+    assert (success["type"], success["stdout"]) == ("hook_success", words)
+    assert added == {
         "type": "hook_additional_context",
         "content": ["mind the gap"],
         "hookName": "PreToolUse:Bash",

@@ -29,7 +29,7 @@ def test_a_hook_gets_the_payload_on_stdin(tmp_path: Path) -> None:
 
     (reply,) = hooks.run("Stop", {"a": "ä"}, cwd=str(tmp_path))
 
-    assert reply.stdout == f'{{"a": "ä"}}{tmp_path}\n'
+    assert reply.stdout == f'{{"a":"ä"}}{tmp_path}\n'
     assert (reply.code, reply.stderr) == (0, "e\n")
 
 

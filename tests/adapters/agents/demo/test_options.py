@@ -24,6 +24,7 @@ def test_without_options_nothing_is_made_difficult() -> None:
         slow_start=0.0,
         dialog_notice=6.0,
         idle_notice=60.0,
+        record_delay=0.1,
         prompt=None,
     )
 
@@ -32,9 +33,11 @@ def test_every_option_arrives_as_what_it_means() -> None:
     """Numbers come as numbers, and the one word without an option is the first prompt."""
     texts = "--session-id s --resume r --settings f --name n --script w --received g"
     numbers = "--window 9 --delay 1.5 --swallow-enter 2 --slow-start 3 --dialog-notice 4"
-    line = f"{texts} {numbers} --idle-notice 5 hello".split()
+    line = f"{texts} {numbers} --idle-notice 5 --record-delay 6 hello".split()
 
-    assert parse(line) == Options("s", "r", "f", "n", 9, "w", 1.5, "g", 2, 3.0, 4.0, 5.0, "hello")
+    assert parse(line) == Options(
+        "s", "r", "f", "n", 9, "w", 1.5, "g", 2, 3.0, 4.0, 5.0, 6.0, "hello"
+    )
 
 
 @pytest.mark.parametrize("line", ["--window much", "--model opus", "two prompts"])

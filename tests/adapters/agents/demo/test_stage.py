@@ -85,8 +85,8 @@ def test_queued_texts_come_out_in_order() -> None:
     """What was typed first while the agent was busy is done first."""
     with listening() as audience:
         stage = audience.stage
-        stage.queue("one whole text", "one")
-        stage.queue("/clear", "/clear")
+        stage.queue(Waiting("one whole text", "one"))
+        stage.queue(Waiting("/clear", "/clear"))
 
         assert stage.waiting() == [Waiting("one whole text", "one"), Waiting("/clear", "/clear")]
         assert stage.next_waiting() == Waiting("one whole text", "one")
@@ -99,7 +99,7 @@ def test_a_running_turn_takes_prompts_and_leaves_commands() -> None:
     """A prompt typed while busy may join the turn; /clear and !ls wait until it is over."""
     with listening() as audience:
         for text in ("first", "/clear", "second", "!ls"):
-            audience.stage.queue(text, text)
+            audience.stage.queue(Waiting(text, text))
 
         assert [taken.text for taken in audience.stage.take_prompts()] == ["first", "second"]
         assert [left.text for left in audience.stage.waiting()] == ["/clear", "!ls"]

@@ -127,7 +127,9 @@ def test_what_hooks_add_to_a_call_follows_its_result(tmp_path: Path, audience: A
     assert ToolCall(talk, audience.stage, "true").run(notify_after=None) == around
 
     kinds = [record["type"] for record in lines_of(talk.transcript.path)]
-    assert kinds == ["mode", "assistant", "user", "attachment", "attachment", "attachment"]
+    assert kinds == ["mode", "assistant", "user", *["attachment"] * 6]
+    added = [r["attachment"] for r in lines_of(talk.transcript.path) if "attachment" in r]
+    assert [a["type"] for a in added] == ["hook_success", "hook_additional_context"] * 3
 
 
 def test_a_tool_waits_for_the_person_who_allows_it(tmp_path: Path, audience: Audience) -> None:

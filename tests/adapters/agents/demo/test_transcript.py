@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.kit.tmux import wait_until
+
 from sm.adapters.agents.demo.transcript import Transcript, path_for
 
 
@@ -63,3 +65,27 @@ def test_a_compaction_begins_a_new_chain(tmp_path: Path) -> None:
     assert boundary["parentUuid"] is None
     assert boundary["logicalParentUuid"] == prompt
     assert boundary["compactMetadata"]["cumulativeDroppedTokens"] == 8000
+
+
+def test_what_hooks_said_before_the_first_prompt_is_written_with_it(tmp_path: Path) -> None:
+    """A session nobody spoke in leaves no file, although hooks greeted it."""
+    transcript = opened(tmp_path)
+    transcript.attachment(type="hook_success", hookName="SessionStart:startup")
+    transcript.flush()
+    assert not transcript.path.exists()
+
+    transcript.prompt("hello", "p1")
+
+    assert [record["type"] for record in records(tmp_path)] == ["mode", "attachment", "user"]
+
+
+def test_a_late_record_is_written_by_itself(tmp_path: Path) -> None:
+    """All that came meanwhile is there at once, in order."""
+    transcript = Transcript(tmp_path / "s1.jsonl", session_id="s1", cwd="/", delay=0.05)
+    transcript.prompt("one", "p1")
+    transcript.queue_operation("enqueue", "two")
+    assert not transcript.path.exists()
+
+    wait_until(transcript.path.exists)
+    kinds = [json.loads(line)["type"] for line in transcript.path.read_text().splitlines()]
+    assert kinds == ["mode", "user", "queue-operation"]

@@ -71,7 +71,7 @@ def test_the_start_is_reported_and_is_no_work(tmp_path: Path, audience: Audience
 
     (start,) = noted(tmp_path)
     assert (start["source"], start["model"]) == ("startup", "demo-model")
-    assert given(tmp_path) == [("you are ada", "hook SessionStart")]
+    assert given(tmp_path) == [("you are ada", "hook SessionStart:startup")]
     assert audience.seen[0] == Leave("prompt_input_exit")
 
 

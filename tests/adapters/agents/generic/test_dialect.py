@@ -7,7 +7,9 @@ import pytest
 from sm.adapters.agents.generic.dialect import GenericDialect
 from sm.core.ids import HookId, MessageId, SessionId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
-from sm.core.terminal import Screen, Sign, View
+from sm.core.message import Route
+from sm.core.state import Attempt, Step
+from sm.core.terminal import Record, Screen, Sign, View
 
 
 def request(agent: str, cwd: Path, *arguments: str) -> LaunchRequest:
@@ -86,6 +88,10 @@ def test_it_proves_nothing() -> None:
     assert screen == Screen(sign=Sign.UNKNOWN, detail="✳ x")
     assert not dialect.proves
     assert not dialect.box_holds(screen, message)
-    assert not dialect.transcript_holds(Path("/"), message)
+    attempt = Attempt(message=message, number=1, route=Route.PASTE, step=Step.ENTERED, since=0)
+    assert dialect.search(Path("/"), attempt) is Record.OPEN
+    assert dialect.read_usage(Path("/")) is None
+    assert dialect.read_status(1, 1, Path("/")) is None
+    assert dialect.greeting("/inbox") == b""
     with pytest.raises(MalformedHookError, match="a generic agent sends no hooks"):
-        dialect.decode_hook(b"{}", hook=HookId("h"), at=0)
+        dialect.decode_hook(b"{}", hook=HookId("h"), at=0, answerable=False)

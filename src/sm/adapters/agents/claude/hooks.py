@@ -9,6 +9,8 @@ import json
 
 import msgspec
 
+from sm.adapters.agents.claude.transcript import message_in
+from sm.adapters.agents.claude.usage import StatusLine
 from sm.core import envelope
 from sm.core.events import (
     ContextCompacted,
@@ -23,6 +25,7 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    UsageSeen,
 )
 from sm.core.ids import ContextId, HookId, PromptId
 from sm.core.launch import MalformedHookError
@@ -38,7 +41,12 @@ _LEAVING = frozenset({"prompt_input_exit", "logout"})
 class _Payload(msgspec.Struct, gc=False):
     """The union of the fields read from any event."""
 
-    hook_event_name: str
+    hook_event_name: str = ""
+    context_window: msgspec.Raw = msgspec.Raw(b"")
+    """Only a statusLine has one, and no event name."""
+    agent_id: str | None = None
+    """Only what a sub-agent does has one."""
+    tool_use_id: str | None = None
     session_id: str | None = None
     prompt_id: str | None = None
     transcript_path: str | None = None
@@ -70,16 +78,32 @@ class _ToolInput(msgspec.Struct):
 
 _payloads = msgspec.json.Decoder(_Payload)
 _tool_inputs = msgspec.json.Decoder(_ToolInput)
+_status_lines = msgspec.json.Decoder(StatusLine)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def decode(payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+def decode(
+    payload: bytes, *, hook: HookId, at: float, answerable: bool = False
+) -> HookEvent | UsageSeen:
     """The event one hook call reports. Raises MalformedHookError, and nothing else."""
     try:
         told = _payloads.decode(payload)
     except _UNREADABLE as error:
         told = _decode_mended(payload, error)
-    return _event(told, _reporter(told, hook, at))
+    if not told.hook_event_name:
+        return _usage(payload, at)
+    return _event(told, _reporter(told, hook, at, answerable))
+
+
+def _usage(payload: bytes, at: float) -> UsageSeen:
+    try:
+        told = _status_lines.decode(payload)
+    except _UNREADABLE as error:
+        raise MalformedHookError(f"not a Claude Code hook: {error}") from error
+    if told.context_window is None:
+        raise MalformedHookError("not a Claude Code hook: it has no hook_event_name")
+    context = ContextId(told.session_id) if told.session_id else None
+    return UsageSeen(context=context, usage=told.usage(at))
 
 
 def _decode_mended(payload: bytes, error: Exception) -> _Payload:
@@ -93,24 +117,24 @@ def _decode_mended(payload: bytes, error: Exception) -> _Payload:
         raise MalformedHookError(f"not a Claude Code hook: {error}") from error
 
 
-def _reporter(told: _Payload, hook: HookId, at: float) -> Hook:
+def _reporter(told: _Payload, hook: HookId, at: float, answerable: bool) -> Hook:
     return Hook(
         id=hook,
         name=told.hook_event_name,
         at=at,
         context=ContextId(told.session_id) if told.session_id else None,
         prompt=PromptId(told.prompt_id) if told.prompt_id else None,
+        answerable=answerable,
     )
 
 
 def _event(told: _Payload, hook: Hook) -> HookEvent:
     match told.hook_event_name:
         case "PreToolUse":
-            return ToolStarted(hook=hook, tool=told.tool_name or "")
-        case "PostToolUse":
-            return ToolEnded(hook=hook, tool=told.tool_name or "", failed=False)
-        case "PostToolUseFailure":
-            return ToolEnded(hook=hook, tool=told.tool_name or "", failed=True)
+            is_sub = told.agent_id is not None
+            return ToolStarted(hook=hook, tool=told.tool_name or "", subagent=is_sub)
+        case "PostToolUse" | "PostToolUseFailure" as name:
+            return _tool_ended(told, hook, failed=name == "PostToolUseFailure")
         case "UserPromptSubmit":
             return _prompt_accepted(told, hook)
         case "Stop":
@@ -133,11 +157,21 @@ def _event(told: _Payload, hook: Hook) -> HookEvent:
             return HookNoticed(hook=hook)
 
 
+def _tool_ended(told: _Payload, hook: Hook, *, failed: bool) -> ToolEnded:
+    return ToolEnded(
+        hook=hook,
+        tool=told.tool_name or "",
+        failed=failed,
+        tool_use=told.tool_use_id or "",
+        subagent=told.agent_id is not None,
+    )
+
+
 def _prompt_accepted(told: _Payload, hook: Hook) -> PromptAccepted:
     prompt = told.prompt or ""
     return PromptAccepted(
         hook=hook,
-        message=envelope.message_in(prompt),
+        message=message_in(prompt),
         opening=prompt[:OPENING_LENGTH],
         quoted=envelope.quoted_in(prompt),
     )

@@ -1,11 +1,20 @@
-"""The settings file Claude Code is started with: every hook it has for us calls one command."""
+"""The settings file Claude Code is started with. The user's own settings stand beside it.
+
+A turn's beginning and end are reported by a command, which keeps the report when nobody listens.
+Tool events are posted by the client itself: they come often, nothing is lost that its transcript
+does not tell again, and no process has to be started for each. A tool's beginning is not reported
+at all: the client would wait 8 to 10 ms for it at every call, twice as long as for its end.
+"""
 
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 HOOK_TIMEOUT = 10
-_TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest")
+_TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure", "PermissionRequest")
 _OTHER_EVENTS = (
     "SessionStart",
     "SessionEnd",
@@ -21,15 +30,60 @@ _OTHER_EVENTS = (
 EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
 
 
-def hook_settings(hook_command: str) -> bytes:
-    """A settings file for ``--settings``; the user's own hooks run beside these."""
+def launch_settings(
+    hook_command: str, hook_url: str | None = None, own: Mapping[str, Any] | None = None
+) -> bytes:
+    """A settings file for ``--settings``; the user's own hooks run beside these.
+
+    The client takes one such file: what the person gave as theirs is merged into it.
+    """
+    own = own or {}
+    report = _command(hook_command)
+    tool = report if hook_url is None else _post(hook_url)
+    # In the background; its output wakes the model, whatever stands in the prompt box.
+    bell = {**_command(_beside(hook_command, "bell")), "asyncRewake": True}
+    hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in _TOOL_EVENTS}
+    hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
+    hooks["FileChanged"] = [{"hooks": [bell]}]
+    line = shlex.quote(_beside(hook_command, "statusline"))
+    status = _of(own, "statusLine")
+    settings = {
+        **own,
+        "hooks": _merged(_of(own, "hooks"), hooks),
+        "statusLine": {**status, "type": "command", "command": line},
+    }
+    return msgspec.json.format(msgspec.json.encode(settings))
+
+
+def _of(settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = settings.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _merged(own: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """Both run: first the person's own, then ours."""
+    both = {event: [*_list(own.get(event)), *entries] for event, entries in ours.items()}
+    return {**own, **both}
+
+
+def _list(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def _beside(script: str, name: str) -> str:
+    return str(Path(script).with_name(name))
+
+
+def _command(script: str) -> dict[str, object]:
     # Without a timeout of its own, a SessionEnd hook is killed after 1.5 s.
-    call: dict[str, object] = {
-        "type": "command",
-        "command": shlex.quote(hook_command),
+    return {"type": "command", "command": shlex.quote(script), "timeout": HOOK_TIMEOUT}
+
+
+def _post(url: str) -> dict[str, object]:
+    return {
+        "type": "http",
+        "url": url,
+        "headers": {"Authorization": "Bearer $SM_SESSION_TOKEN"},
+        "allowedEnvVars": ["SM_SESSION_TOKEN"],
         "timeout": HOOK_TIMEOUT,
     }
-    entry: dict[str, object] = {"hooks": [call]}
-    hooks = {event: [{"matcher": "*", **entry}] for event in _TOOL_EVENTS}
-    hooks |= {event: [entry] for event in _OTHER_EVENTS}
-    return msgspec.json.format(msgspec.json.encode({"hooks": hooks}))

@@ -17,11 +17,13 @@ from typing import NoReturn
 from sm.adapters.agents.demo import cells, jobs, stage, view
 from sm.adapters.agents.demo.box import Box
 from sm.adapters.agents.demo.conversation import Conversation
+from sm.adapters.agents.demo.footer import Footer
 from sm.adapters.agents.demo.keys import Key, Keys, Paste, Press, Text
 from sm.adapters.agents.demo.model import Script
 from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.status import Status
 from sm.adapters.agents.demo.terminal import Terminal
+from sm.adapters.agents.demo.transcript import now
 from sm.adapters.agents.demo.worker import Worker
 
 AGAIN_WITHIN = 1.0
@@ -57,6 +59,9 @@ class App:
         self._stage = stage.Stage(wake_write)
         script = Script(Path(options.script).read_text("utf-8") if options.script else "")
         self._worker = Worker(talk, self._stage, script=script, options=options)
+        self._status_line = ""
+        self._footer = Footer(talk, self._tell_footer, name=options.name)
+        talk.on_reply = self._footer.refresh
 
     def run(self) -> NoReturn:
         for number in (*_EXIT_CODES, signal.SIGWINCH):
@@ -66,9 +71,10 @@ class App:
         self._show(f"✻ Demo agent · {self._talk.cwd}\n  Replies without a model. /exit to leave.\n")
         self._draw()
         self._worker.start()
+        self._footer.start()
         self._worker.give(jobs.Start())
         if self._options.prompt:
-            self._begin(self._options.prompt, self._options.prompt)
+            self._begin(_typed(self._options.prompt, self._options.prompt))
         while True:
             try:
                 self._draw()
@@ -135,6 +141,12 @@ class App:
                 self._finished(restore, turn)
             case stage.Leave(reason):
                 self._leave(reason, 0)
+            case stage.Rung():
+                self._go_on()
+            case stage.StatusLine(text):
+                self._status_line = text
+            case stage.ShellsChanged():
+                pass
             case stage.Broken(trace):
                 self._terminal.leave()
                 sys.stderr.write(trace)
@@ -144,11 +156,15 @@ class App:
         self._busy = False
         if restore is not None and not self._box:
             self._box.paste(restore)
-        waiting = self._stage.next_waiting()
-        if waiting is not None:
-            self._begin(waiting.text, waiting.shown)
-        elif turn:
+        self._go_on()
+        if turn and not self._busy:
             self._idle_notice_at = time.monotonic() + self._options.idle_notice
+
+    def _go_on(self) -> None:
+        """Begin what waits, unless something runs."""
+        while not self._busy and (waiting := self._stage.next_waiting()):
+            self._talk.transcript.queue_operation("dequeue")
+            self._begin(waiting)
 
     # --- keys ------------------------------------------------------------------------------
 
@@ -208,10 +224,12 @@ class App:
         if not text.strip():
             return
         self._box.clear()
+        submitted = _typed(text, shown)
         if self._busy:
-            self._stage.queue(text, shown)
+            self._talk.transcript.queue_operation("enqueue", text)
+            self._stage.queue(submitted)
         else:
-            self._begin(text, shown)
+            self._begin(submitted)
         if self._stash is not None:
             self._swap_stash()
 
@@ -246,11 +264,12 @@ class App:
 
     # --- jobs ------------------------------------------------------------------------------
 
-    def _begin(self, text: str, shown: str) -> None:
-        """Hand one submitted text to the worker: a command, a shell line or a prompt."""
-        self._show(view.echo(shown))
+    def _begin(self, waiting: stage.Waiting) -> None:
+        """Hand what was submitted to the worker: a command, a shell line or a prompt."""
+        self._show(view.announced(waiting))
         self._idle_notice_at = None
-        job = jobs.job_for(text)
+        text, told = waiting.text, waiting.told
+        job = jobs.job_for(text) if waiting.by_person else jobs.Prompt(text, told)
         if job is None:
             self._show(f"Unknown command: {text.split()[0]}\n")
             return
@@ -281,24 +300,38 @@ class App:
         size = self._terminal.size()
         if self._dialog is not None:
             return view.with_dialog(self._dialog.command, self._selected, size=size)
-        queued = [waiting.shown for waiting in self._stage.waiting()]
+        queued = [waiting.shown for waiting in self._stage.waiting() if waiting.by_person]
         return view.with_box(
-            self._box, size=size, busy=self._busy, queued=queued, notice=self._notice
+            self._box,
+            size=size,
+            busy=self._busy,
+            queued=queued,
+            notice=self._notice,
+            status=self._status_line,
         )
 
     def _tell_status(self, waits: bool) -> None:
         if waits:
             self._status.tell(self._talk.session_id, "waiting", "permission prompt")
         else:
-            self._status.tell(self._talk.session_id, "busy" if self._busy else "idle")
+            idle = "shell" if self._talk.background else "idle"
+            self._status.tell(self._talk.session_id, "busy" if self._busy else idle)
+
+    def _tell_footer(self, text: str) -> None:
+        self._stage.post(stage.StatusLine(text))
 
     # --- the end ---------------------------------------------------------------------------
 
     def _leave(self, reason: str, code: int) -> NoReturn:
         self._talk.fire("SessionEnd", reason=reason)
+        self._talk.transcript.flush()
         self._status.remove()
         # The terminal may have gone first.
         with contextlib.suppress(OSError, termios.error):
             self._terminal.leave()
         # Not sys.exit: a turn may still be running in the worker's thread.
         os._exit(code)
+
+
+def _typed(text: str, shown: str) -> stage.Waiting:
+    return stage.Waiting(text, shown, at=now())

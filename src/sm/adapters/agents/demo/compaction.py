@@ -23,7 +23,7 @@ def compact(talk: Conversation, stage: Stage, *, trigger: str) -> None:
         return
     summary = f"{talk.context.messages} messages were exchanged; the details are lost."
     _report_summariser(talk, summary)
-    talk.context.empty()
+    talk.context.empty(compacted=True)
     talk.context.add(_OPENING + summary)
     took = int((time.monotonic() - started) * 1000)
     after = talk.context.tokens
@@ -32,17 +32,20 @@ def compact(talk: Conversation, stage: Stage, *, trigger: str) -> None:
     talk.transcript.user(_OPENING + summary, talk.prompt_id, **marks)
     stage.show("✻ Conversation compacted\n")
     replies = talk.fire("SessionStart", source="compact", model=MODEL)
-    talk.tell(replies, hook="SessionStart")
+    talk.tell(replies, hook="SessionStart:compact")
+    talk.on_reply()
     talk.fire("PostCompact", trigger=trigger, compact_summary=summary)
 
 
 def _report_summariser(talk: Conversation, summary: str) -> None:
     """Claude Code lets a nameless subagent write the summary; only its end is reported."""
+    agent_id = f"a{uuid.uuid4().hex[:16]}"
     talk.fire(
         "SubagentStop",
-        agent_id=f"a{uuid.uuid4().hex[:16]}",
+        agent_id=agent_id,
         agent_type="",
         stop_hook_active=False,
+        agent_transcript_path=str(talk.transcript.files / "subagents" / f"agent-{agent_id}.jsonl"),
         last_assistant_message=summary,
         background_tasks=[],
         session_crons=[],

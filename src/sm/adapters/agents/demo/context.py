@@ -6,6 +6,12 @@ _BASE_TOKENS = 1000
 _CHARACTERS_PER_TOKEN = 4
 _RESERVED = 33_000
 _FULL_WINDOW = 200_000
+_KINDS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+)
 
 
 class Context:
@@ -14,7 +20,8 @@ class Context:
         self._characters = 0
         self._pinned: int | None = None
         self.messages = 0
-        self.last_request = ""
+        self.last: dict[str, int] | None = None
+        """What the last reply cost; nothing before the first."""
 
     @property
     def tokens(self) -> int:
@@ -38,18 +45,36 @@ class Context:
         """Report this number from now on, until the context is emptied."""
         self._pinned = tokens
 
-    def empty(self) -> None:
+    def empty(self, *, compacted: bool = False) -> None:
+        """Begin anew; after a compaction the last reply counts as nothing, not as none."""
         self._characters = 0
         self._pinned = None
         self.messages = 0
+        self.last = dict.fromkeys(_KINDS, 0) if compacted else None
 
     def usage(self, reply: str) -> dict[str, Any]:
         """The usage block of one reply; input and both caches together are ``tokens``."""
         fresh = min(100, self.tokens)
-        return {
+        written = min(1000, self.tokens - fresh)
+        self.last = {
             "input_tokens": fresh,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": self.tokens - fresh,
             "output_tokens": max(1, len(reply) // _CHARACTERS_PER_TOKEN),
-            "service_tier": "standard",
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": self.tokens - fresh - written,
+        }
+        return {**self.last, "service_tier": "standard"}
+
+    def told(self) -> dict[str, Any]:
+        """The ``context_window`` of a status line's input."""
+        known = self.last or dict.fromkeys(_KINDS, 0)
+        output = known["output_tokens"]
+        tokens = sum(known.values()) - output
+        percent = None if self.last is None else round(100 * tokens / self.window)
+        return {
+            "total_input_tokens": tokens,
+            "total_output_tokens": output,
+            "context_window_size": self.window,
+            "current_usage": self.last,
+            "used_percentage": percent,
+            "remaining_percentage": None if percent is None else 100 - percent,
         }

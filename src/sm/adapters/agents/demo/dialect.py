@@ -5,10 +5,11 @@ No code path exists for it alone: its hooks, screen and transcript are read as C
 
 import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from sm.adapters.agents.claude.dialect import ClaudeDialect
-from sm.adapters.agents.claude.settings import hook_settings
+from sm.adapters.agents.claude.settings import launch_settings
 from sm.core.ids import ContextId
 from sm.core.launch import AgentLine, LaunchRequest
 
@@ -26,9 +27,13 @@ class DemoDialect(ClaudeDialect):
         return AgentLine(
             argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
             environment=_config(request),
-            files={settings: hook_settings(request.hook_command)},
+            files={settings: launch_settings(request.hook_command, request.hook_url)},
             context=context,
         )
+
+    def _config_of(self, environment: Mapping[str, str]) -> Path:
+        home = environment.get("HOME") or str(Path.home())
+        return Path(environment.get(CONFIG_VARIABLE) or Path(home, ".config", "sm-demo"))
 
 
 def _config(request: LaunchRequest) -> dict[str, str]:

@@ -12,6 +12,8 @@ class Start(NamedTuple):
 
 class Prompt(NamedTuple):
     text: str
+    told: str | None = None
+    """What a hook said that woke the agent; a person's prompt has none."""
 
 
 class Clear(NamedTuple):

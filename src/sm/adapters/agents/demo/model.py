@@ -27,6 +27,18 @@ class Tool(NamedTuple):
     """Whether a person must allow it first."""
 
 
+class Agent(NamedTuple):
+    """A sub-agent runs the command."""
+
+    command: str
+
+
+class Background(NamedTuple):
+    """The command goes on beside the conversation."""
+
+    command: str
+
+
 class Usage(NamedTuple):
     """Report this many tokens from now on."""
 
@@ -53,7 +65,7 @@ class Command(NamedTuple):
     name: str
 
 
-Step = Say | Work | Tool | Usage | Fail | Crash | Output | Command
+Step = Say | Work | Tool | Agent | Background | Usage | Fail | Crash | Output | Command
 
 
 def steps(prompt: str) -> list[Step]:
@@ -72,9 +84,8 @@ def directives(text: str) -> list[Step]:
 
 
 def _told(prompt: str) -> str:
-    told = prompt.removeprefix("Stop hook feedback:\n")
-    inside = envelope.unwrap(told)
-    return told if inside is None else inside
+    inside = envelope.unwrap(prompt)
+    return prompt if inside is None else inside
 
 
 def _first_line(text: str) -> str:
@@ -91,6 +102,10 @@ def _directive(line: str) -> Step | None:
             return Work(_number(rest))
         case "tool" | "ask":
             return Tool(rest, ask=word == "ask")
+        case "agent":
+            return Agent(rest)
+        case "background":
+            return Background(rest)
         case "usage":
             return Usage(int(_number(rest)))
         case "fail":

@@ -9,6 +9,8 @@ Lines of a prompt that begin with % are done in order; without any, the text is 
   %work SECONDS   think for so long
   %tool COMMAND   run it in a shell, as an allowed Bash call
   %ask COMMAND    the same, but a person must allow it first
+  %agent COMMAND  let a sub-agent run it
+  %background COMMAND   run it beside the conversation
   %output N       print N lines
   %usage N        report N tokens of context from now on
   %fail ERROR     end the turn with an API error
@@ -30,6 +32,7 @@ class Options(NamedTuple):
     slow_start: float
     dialog_notice: float
     idle_notice: float
+    record_delay: float
     prompt: str | None
 
 
@@ -52,5 +55,6 @@ def parse(arguments: list[str]) -> Options:
     parser.add_argument("--slow-start", type=float, default=0.0, help="seconds before the prompt")
     parser.add_argument("--dialog-notice", type=float, default=6.0, help="seconds to a reminder")
     parser.add_argument("--idle-notice", type=float, default=60.0, help="the same when idle")
+    parser.add_argument("--record-delay", type=float, default=0.1, help="seconds a record lags")
     parser.add_argument("prompt", nargs="?", help="the first prompt")
     return Options(**vars(parser.parse_args(arguments)))

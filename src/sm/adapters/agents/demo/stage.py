@@ -45,14 +45,46 @@ class Broken(NamedTuple):
     trace: str
 
 
-Note = Show | ClearScreen | Ask | CloseDialog | Finished | Leave | Broken
+class Rung(NamedTuple):
+    """A hook in the background put something into the queue."""
+
+
+class StatusLine(NamedTuple):
+    """What stands below the box from now on."""
+
+    text: str
+
+
+class ShellsChanged(NamedTuple):
+    """A command in the background began or ended."""
+
+
+Note = (
+    Show
+    | ClearScreen
+    | Ask
+    | CloseDialog
+    | Finished
+    | Leave
+    | Broken
+    | Rung
+    | StatusLine
+    | ShellsChanged
+)
 
 
 class Waiting(NamedTuple):
-    """Text submitted while a turn was running."""
+    """What came while a turn was running: submitted by a person, or by a hook's wake."""
 
     text: str
     shown: str
+    told: str | None = None
+    """What a hook said, without the client's words around it; a person's text has none."""
+    at: str = ""
+
+    @property
+    def by_person(self) -> bool:
+        return self.told is None
 
 
 class Stage:
@@ -77,9 +109,9 @@ class Stage:
         """What the turn posted since the last look."""
         return [self._notes.get() for _ in range(self._notes.qsize())]
 
-    def queue(self, text: str, shown: str) -> None:
+    def queue(self, waiting: Waiting) -> None:
         with self._lock:
-            self._waiting.append(Waiting(text, shown))
+            self._waiting.append(waiting)
 
     def waiting(self) -> list[Waiting]:
         with self._lock:

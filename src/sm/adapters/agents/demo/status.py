@@ -17,13 +17,14 @@ class Status:
             "startedAt": _now_ms(),
             "procStart": _process_start(),
             "version": "demo",
+            "peerProtocol": 1,
             "kind": "interactive",
             "entrypoint": "cli",
             "name": name,
         }
 
     def tell(self, session_id: str, status: str, waiting_for: str | None = None) -> None:
-        """idle, busy or waiting; written only when it changes."""
+        """idle, busy, shell or waiting; written only when it changes."""
         if (session_id, status, waiting_for) == self._told:
             return
         self._told = (session_id, status, waiting_for)

@@ -1,13 +1,18 @@
-"""One Bash call of the model: its hooks, its dialog, its result, its records."""
+"""One tool call of the model: its hooks, its dialog, its result, its records."""
 
+import contextlib
+import threading
 import time
 import uuid
 from queue import Empty, SimpleQueue
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sm.adapters.agents.demo.conversation import Conversation
 from sm.adapters.agents.demo.hooks import Reply
-from sm.adapters.agents.demo.stage import Ask, CloseDialog, Stage
+from sm.adapters.agents.demo.stage import Ask, CloseDialog, ShellsChanged, Stage
+
+if TYPE_CHECKING:
+    from sm.adapters.agents.demo import shell
 
 _SHOWN_LINES = 4
 _RESULT_LENGTH = 30_000
@@ -19,31 +24,42 @@ class ToolInterruptedError(Exception):
 
 
 class ToolCall:
+    """A Bash call; other tools differ in what they do and answer."""
+
+    name = "Bash"
+
     def __init__(self, talk: Conversation, stage: Stage, command: str) -> None:
         self._talk = talk
         self._stage = stage
         self._command = command
         self.id = f"toolu_{uuid.uuid4().hex[:24]}"
-        self._input = {"command": command, "description": "demo"}
+        self._input = self._asked(command)
         self._added: list[str] = []
+
+    def _asked(self, command: str) -> dict[str, Any]:
+        return {"command": command, "description": "demo"}
 
     def run(self, *, notify_after: float | None) -> list[str]:
         """Everything from the request to the result; what hooks added for the model.
 
         ``notify_after``: a person must allow it, and is reminded after so many seconds.
         """
-        usage = self._talk.context.usage(self._command)
-        block = {"type": "tool_use", "id": self.id, "name": "Bash", "input": self._input}
-        self._talk.transcript.assistant(block, usage, stop_reason="tool_use")
-        self._stage.show(f"● Bash({self._command})")
+        block = {"type": "tool_use", "id": self.id, "name": self.name, "input": self._input}
+        self._talk.reply(block, self._command, stop_reason="tool_use")
+        self._show(f"● {self.name}({self._command})")
         before = self._fire("PreToolUse", tool_use_id=self.id)
         if notify_after is not None and not self._is_allowed(notify_after):
             self._refuse()
         self._execute(before)
         return self._added
 
+    def _show(self, text: str) -> None:
+        # What a sub-agent does is not shown.
+        if self._talk.agent_id is None:
+            self._stage.show(text)
+
     def _fire(self, event: str, **fields: object) -> list[Reply]:
-        return self._talk.fire(event, tool_name="Bash", tool_input=self._input, **fields)
+        return self._talk.fire(event, tool_name=self.name, tool_input=self._input, **fields)
 
     def _tell(self, replies: list[Reply], hook: str) -> None:
         self._added += self._talk.tell(replies, hook=hook, tool_use=self.id)
@@ -70,30 +86,40 @@ class ToolCall:
             self._talk.fire("Notification", message=message, notification_type=kind)
             return answer.get()
 
+    def _act(self) -> "shell.Ran":
+        """Do what the tool is for. Raises StoppedError when a person stops it."""
+        from sm.adapters.agents.demo import shell
+
+        return shell.run(self._command, cwd=self._talk.cwd, interrupt=self._stage.interrupt)
+
     def _execute(self, before: list[Reply]) -> None:
         from sm.adapters.agents.demo import shell
 
         started = time.monotonic()
         try:
-            ran = shell.run(self._command, cwd=self._talk.cwd, interrupt=self._stage.interrupt)
+            ran = self._act()
         except shell.StoppedError:
             self._refuse()
         took = int((time.monotonic() - started) * 1000)
-        self._stage.show(_shortened(ran.stdout + ran.stderr))
+        self._show(_shortened(ran.stdout + ran.stderr))
         if ran.code == 0:
             text, after = self._succeed(ran.stdout.rstrip("\n"), ran.stderr, took)
         else:
             text = f"Exit code {ran.code}\n{ran.stdout}{ran.stderr}".strip()
             after = self._fail(text, took)
-        self._tell(before, "PreToolUse:Bash")
-        self._tell(after, "PostToolUse:Bash" if ran.code == 0 else "PostToolUseFailure:Bash")
+        event = "PostToolUse" if ran.code == 0 else "PostToolUseFailure"
+        self._tell(before, f"PreToolUse:{self.name}")
+        self._tell(after, f"{event}:{self.name}")
         self._finish_batch(text)
 
+    def _response(self, stdout: str, stderr: str) -> dict[str, Any]:
+        return {"stdout": stdout, "stderr": stderr, "interrupted": False}
+
     def _succeed(self, stdout: str, stderr: str, took: int) -> tuple[str, list[Reply]]:
-        response = {"stdout": stdout, "stderr": stderr, "interrupted": False}
+        response = self._response(stdout, stderr)
         known = {"tool_use_id": self.id, "duration_ms": took}
         replies = self._fire("PostToolUse", tool_response=response, **known)
-        text = stdout or "(Bash completed with no output)"
+        text = stdout or f"({self.name} completed with no output)"
         self._record(text, is_error=False, result=response)
         return text, replies
 
@@ -104,12 +130,12 @@ class ToolCall:
         return replies
 
     def _finish_batch(self, text: str) -> None:
-        call = {"tool_name": "Bash", "tool_input": self._input, "tool_use_id": self.id}
+        call = {"tool_name": self.name, "tool_input": self._input, "tool_use_id": self.id}
         replies = self._talk.fire("PostToolBatch", tool_calls=[{**call, "tool_response": text}])
         self._tell(replies, "PostToolBatch")
 
     def _refuse(self) -> NoReturn:
-        self._stage.show(_INTERRUPTED)
+        self._show(_INTERRUPTED)
         self._record("The user doesn't want to proceed with this tool use.", is_error=True)
         said = [{"type": "text", "text": "[Request interrupted by user for tool use]"}]
         self._talk.transcript.user(said, self._talk.prompt_id)
@@ -122,6 +148,71 @@ class ToolCall:
         blocks = [{**block, "is_error": is_error}]
         self._talk.transcript.user(blocks, self._talk.prompt_id, **fields)
         self._talk.context.add(content)
+
+
+class AgentCall(ToolCall):
+    """A sub-agent that runs the command: with hooks, a record and a context of its own."""
+
+    name = "Agent"
+
+    def _asked(self, command: str) -> dict[str, Any]:
+        return {"description": "demo", "prompt": command, "subagent_type": "general-purpose"}
+
+    def _act(self) -> "shell.Ran":
+        from sm.adapters.agents.demo import shell
+
+        agent = self._talk.sub_agent()
+        self._agent = agent
+        agent.fire("SubagentStart")
+        agent.transcript.user(self._command, agent.prompt_id)
+        try:
+            ToolCall(agent, self._stage, self._command).run(notify_after=None)
+        except ToolInterruptedError:
+            raise shell.StoppedError from None
+        agent.reply({"type": "text", "text": "sub done"}, "sub done", stop_reason="end_turn")
+        agent.fire(
+            "SubagentStop",
+            stop_hook_active=False,
+            agent_transcript_path=str(agent.transcript.path),
+            last_assistant_message="sub done",
+            background_tasks=[],
+            session_crons=[],
+        )
+        return shell.Ran(0, "sub done", "")
+
+    def _response(self, stdout: str, stderr: str) -> dict[str, Any]:
+        return {
+            "status": "completed",
+            "prompt": self._command,
+            "agentId": self._agent.agent_id,
+            "agentType": "general-purpose",
+            "content": [{"type": "text", "text": stdout + stderr}],
+            "totalTokens": self._agent.context.tokens,
+            "totalToolUseCount": 1,
+        }
+
+
+class BackgroundCall(ToolCall):
+    """A command that goes on while the conversation does."""
+
+    def _asked(self, command: str) -> dict[str, Any]:
+        return {**super()._asked(command), "run_in_background": True}
+
+    def _act(self) -> "shell.Ran":
+        from sm.adapters.agents.demo import shell
+
+        task = f"b{uuid.uuid4().hex[:8]}"
+        self._talk.background[task] = self._command
+        self._stage.post(ShellsChanged())
+
+        def run() -> None:
+            with contextlib.suppress(OSError):
+                shell.run(self._command, cwd=self._talk.cwd)
+            del self._talk.background[task]
+            self._stage.post(ShellsChanged())
+
+        threading.Thread(target=run, daemon=True).start()
+        return shell.Ran(0, f"Command running in background with ID: {task}", "")
 
 
 def _shortened(output: str) -> str:

@@ -1,12 +1,14 @@
 """The conversation's record on disk, in Claude Code's forms: one JSON line per record.
 
-Each record is handed to the system before the next thing happens, so that a kill -9 leaves what
-was true up to then.
+As Claude Code's, it lags a moment behind: records are written together, so that a kill -9 takes
+the last of them along, and a hook that looks at once may not find them yet. Nothing is written
+before the first prompt. Screen, turn and background hooks write to it from their own threads.
 """
 
 import json
 import os
 import re
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -22,20 +24,40 @@ def path_for(config: Path, cwd: str, session_id: str) -> Path:
 
 
 class Transcript:
-    """Begun with the first record: a session without a prompt leaves no file."""
+    """Begun with the first thing said: a session without a prompt leaves no file."""
 
-    def __init__(self, path: Path, *, session_id: str, cwd: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        session_id: str,
+        cwd: str,
+        delay: float = 0.0,
+        agent_id: str | None = None,
+    ) -> None:
         self.path = path
         self._session_id = session_id
         self._cwd = cwd
+        self._delay = delay
+        self._agent_id = agent_id
+        self._lock = threading.RLock()
         self._fd: int | None = None
         self._parent: str | None = None
+        self._unwritten: list[bytes] = []
+        self._is_begun = False
+        self._flusher: threading.Timer | None = None
+
+    @property
+    def files(self) -> Path:
+        """The folder beside the record for what is kept of the same session."""
+        return self.path.with_suffix("")
 
     def resume(self) -> str:
         """Go on where an earlier process stopped; everything it said, as text."""
         records = [record for line in _lines(self.path) if (record := _decoded(line))]
         uuids = [record["uuid"] for record in records if "uuid" in record]
         self._parent = uuids[-1] if uuids else None
+        self._is_begun = True
         if not self.path.read_bytes().endswith(b"\n"):
             self._write(b"\n")
         return "\n".join(json.dumps(r["message"]) for r in records if "message" in r)
@@ -44,9 +66,10 @@ class Transcript:
         message = {"role": "user", "content": content}
         return self._append("user", promptId=prompt_id, message=message, **fields)
 
-    def prompt(self, text: str, prompt_id: str | None) -> str:
-        human = {"origin": {"kind": "human"}, "promptSource": "typed"}
-        return self.user(text, prompt_id, permissionMode="default", **human)
+    def prompt(self, text: str, prompt_id: str | None, *, by_person: bool = True) -> str:
+        kind, source = ("human", "typed") if by_person else ("task-notification", "system")
+        whose = {"origin": {"kind": kind}, "promptSource": source}
+        return self.user(text, prompt_id, permissionMode="default", **whose)
 
     def assistant(self, block: dict[str, Any], usage: dict[str, Any], *, stop_reason: str) -> str:
         """One content block of a reply: Claude Code writes a record for each."""
@@ -55,10 +78,10 @@ class Transcript:
             "type": "message",
             "role": "assistant",
             "model": MODEL,
-            "stop_reason": stop_reason,
             "stop_sequence": None,
-            "content": [block],
             "usage": usage,
+            "content": [block],
+            "stop_reason": stop_reason,
         }
         return self._append("assistant", message=message, requestId=f"req_{uuid.uuid4().hex[:16]}")
 
@@ -82,6 +105,13 @@ class Transcript:
     def system(self, subtype: str, **fields: object) -> str:
         return self._append("system", subtype=subtype, **fields)
 
+    def queue_operation(self, operation: str, content: str | None = None) -> None:
+        """Something was put into the queue or taken out; no proof that the model got it."""
+        record = {"type": "queue-operation", "operation": operation, "timestamp": now()}
+        said = {} if content is None else {"content": content}
+        with self._lock:
+            self._put({**record, "sessionId": self._session_id, **said})
+
     def boundary(self, *, trigger: str, before: int, after: int, took_ms: int) -> str:
         """A compaction: what is above is no longer in the model's context."""
         logical, self._parent = self._parent, None
@@ -100,20 +130,30 @@ class Transcript:
             compactMetadata=metadata,
         )
 
+    def flush(self) -> None:
+        """Write what is not written yet, unless nothing was said so far."""
+        with self._lock:
+            self._flusher = None
+            if self._unwritten and self._is_begun:
+                lines, self._unwritten = b"".join(self._unwritten), []
+                self._write(lines)
+
     def _append(self, kind: str, **fields: object) -> str:
-        if self._fd is None and not self.path.exists():
-            self._write_json({"type": "mode", "mode": "normal", "sessionId": self._session_id})
         record_id = str(uuid.uuid4())
-        record = {"parentUuid": self._parent, "isSidechain": False, "type": kind, **fields}
-        self._write_json({**record, "uuid": record_id, **self._common()})
-        self._parent = record_id
+        typed = {"type": kind}
+        # Claude Code puts the type behind what a program said, before what a person said.
+        said = {**fields, **typed} if kind in ("assistant", "attachment") else {**typed, **fields}
+        with self._lock:
+            self._is_begun = self._is_begun or kind != "attachment"
+            head = {"parentUuid": self._parent, "isSidechain": self._agent_id is not None}
+            agent = {"agentId": self._agent_id} if self._agent_id else {}
+            self._put({**head, **agent, **said, "uuid": record_id, **self._common()})
+            self._parent = record_id
         return record_id
 
     def _common(self) -> dict[str, Any]:
-        now = time.time()
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
         return {
-            "timestamp": f"{stamp}.{int(now % 1 * 1000):03d}Z",
+            "timestamp": now(),
             "userType": "external",
             "entrypoint": "cli",
             "cwd": self._cwd,
@@ -121,15 +161,36 @@ class Transcript:
             "version": VERSION,
         }
 
-    def _write_json(self, record: dict[str, Any]) -> None:
-        self._write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+    def _put(self, record: dict[str, Any]) -> None:
+        if self._fd is None and not self._unwritten and not self.path.exists():
+            mode = {"type": "mode", "mode": "normal", "sessionId": self._session_id}
+            self._unwritten.append(_line(mode))
+        self._unwritten.append(_line(record))
+        if self._delay == 0:
+            self.flush()
+        elif self._flusher is None:
+            self._flusher = threading.Timer(self._delay, self.flush)
+            self._flusher.daemon = True
+            self._flusher.start()
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, lines: bytes) -> None:
         if self._fd is None:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        while line:
-            line = line[os.write(self._fd, line) :]
+        while lines:
+            lines = lines[os.write(self._fd, lines) :]
+
+
+def now() -> str:
+    """This moment as Claude Code writes it."""
+    moment = time.time()
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(moment))
+    return f"{stamp}.{int(moment % 1 * 1000):03d}Z"
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _lines(path: Path) -> list[bytes]:

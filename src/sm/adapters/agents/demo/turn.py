@@ -6,15 +6,22 @@ Runs in the worker's thread. It ends with Stop, with StopFailure, or (Escape) wi
 import os
 import signal
 import time
+import uuid
 from typing import NoReturn
 
-from sm.adapters.agents.demo import model, view
+from sm.adapters.agents.demo import model, view, words
 from sm.adapters.agents.demo.compaction import compact
 from sm.adapters.agents.demo.conversation import Conversation
-from sm.adapters.agents.demo.hooks import first_block
+from sm.adapters.agents.demo.hooks import Reply, first_block
+from sm.adapters.agents.demo.jobs import Prompt
 from sm.adapters.agents.demo.options import Options
-from sm.adapters.agents.demo.stage import Stage
-from sm.adapters.agents.demo.tools import ToolCall, ToolInterruptedError
+from sm.adapters.agents.demo.stage import Stage, Waiting
+from sm.adapters.agents.demo.tools import (
+    AgentCall,
+    BackgroundCall,
+    ToolCall,
+    ToolInterruptedError,
+)
 
 BLOCKS_IN_A_ROW = 8
 
@@ -39,24 +46,35 @@ class Turn:
         self._spoke = False
         self._last_words = ""
         self._blocks = 0
+        self._is_woken = False
 
-    def run(self, prompt: str) -> str | None:
+    def run(self, prompt: Prompt) -> str | None:
         """Do one prompt; returns it when it was taken back before any output."""
         started = time.monotonic()
+        self._is_woken = prompt.told is not None
         self._talk.begin_prompt()
-        replies = self._talk.fire("UserPromptSubmit", prompt=prompt)
+        replies = self._talk.fire("UserPromptSubmit", prompt=prompt.text)
         block = first_block(replies)
         if block is not None:
             self._stage.show(f"  ⎿  UserPromptSubmit blocked by a hook: {block}\n")
             return None
-        self._talk.transcript.prompt(prompt, self._talk.prompt_id)
-        self._talk.give(prompt, via="prompt")
-        self._talk.tell(replies, hook="UserPromptSubmit")
+        self._accept(prompt, replies)
         return self._guarded(prompt, started)
 
-    def _guarded(self, prompt: str, started: float) -> str | None:
+    def _accept(self, prompt: Prompt, replies: list[Reply]) -> None:
+        by_person = prompt.told is None
+        self._talk.transcript.prompt(prompt.text, self._talk.prompt_id, by_person=by_person)
+        for reason, given in self._talk.take_owed():
+            self._talk.give(reason, via="stop again", given=given)
+        told, via = (prompt.text, "prompt") if prompt.told is None else (prompt.told, "wake")
+        self._talk.give(told, via=via, given=prompt.text)
+        self._talk.tell(replies, hook="UserPromptSubmit")
+        for late in self._talk.hooks.take_late():
+            self._talk.give(late, via="hook in the background")
+
+    def _guarded(self, prompt: Prompt, started: float) -> str | None:
         try:
-            self._think(prompt)
+            self._think(prompt.text if prompt.told is None else prompt.told)
         except ToolInterruptedError:
             return None
         except InterruptedTurnError:
@@ -87,7 +105,12 @@ class Turn:
             case model.Work(seconds):
                 self._pause(seconds)
             case model.Tool(command, ask):
-                self._use_tool(command, ask=ask)
+                notify_after = self._options.dialog_notice if ask else None
+                self._use(ToolCall(self._talk, self._stage, command), notify_after)
+            case model.Agent(command):
+                self._use(AgentCall(self._talk, self._stage, command))
+            case model.Background(command):
+                self._use(BackgroundCall(self._talk, self._stage, command))
             case model.Usage(tokens):
                 self._talk.context.pin(tokens)
             case model.Fail(error):
@@ -98,7 +121,7 @@ class Turn:
                 self._spoke = True
                 self._stage.show("\n".join(f"line {n}" for n in range(1, count + 1)))
             case model.Command(name):
-                self._stage.queue(name, name)
+                self._stage.queue(Waiting(name, name))
 
     def _pause(self, seconds: float) -> None:
         if self._stage.interrupt.wait(seconds):
@@ -107,55 +130,96 @@ class Turn:
     def _say(self, text: str) -> None:
         self._spoke = True
         self._last_words = text
-        usage = self._talk.context.usage(text)
-        block = {"type": "text", "text": text}
-        self._talk.transcript.assistant(block, usage, stop_reason="end_turn")
+        self._talk.reply({"type": "text", "text": text}, text, stop_reason="end_turn")
         self._talk.context.add(text)
         self._stage.show(f"● {text}\n")
 
-    def _use_tool(self, command: str, *, ask: bool) -> None:
+    def _use(self, call: ToolCall, notify_after: float | None = None) -> None:
         self._spoke = True
-        call = ToolCall(self._talk, self._stage, command)
-        added = call.run(notify_after=self._options.dialog_notice if ask else None)
-        for text in added:
+        for text in call.run(notify_after=notify_after):
             self._steps.extend(model.directives(text))
         for waiting in self._stage.take_prompts():
-            self._take_queued(waiting.text, waiting.shown)
+            self._take_queued(waiting)
 
-    def _take_queued(self, text: str, shown: str) -> None:
+    def _take_queued(self, waiting: Waiting) -> None:
         """Given with a tool result: no UserPromptSubmit tells of it, only the record."""
-        self._stage.show(view.echo(shown))
-        self._talk.transcript.attachment(type="queued_command", prompt=text, commandMode="prompt")
-        self._talk.give(text, via="queued")
-        self._steps.extend(model.steps(text))
+        self._stage.show(view.announced(waiting))
+        record = self._talk.transcript
+        record.queue_operation("remove")
+        record.attachment(
+            type="queued_command",
+            prompt=waiting.text,
+            commandMode="prompt" if waiting.by_person else "task-notification",
+            timestamp=waiting.at,
+        )
+        told = waiting.text if waiting.told is None else waiting.told
+        given = words.queued(waiting.text, by_person=waiting.by_person)
+        self._talk.give(told, via="queued", given=given)
+        self._steps.extend(model.steps(told))
 
     def _stop(self) -> str | None:
         """The end, unless a hook has more for the model to do."""
         replies = self._talk.fire(
             "Stop",
-            stop_hook_active=self._blocks > 0,
+            stop_hook_active=self._blocks > 0 or self._is_woken,
             last_assistant_message=self._last_words,
-            background_tasks=[],
+            background_tasks=self._talk.background_tasks(),
             session_crons=[],
         )
-        reason = first_block(replies)
-        if self._blocks >= BLOCKS_IN_A_ROW:
-            return None
-        added = self._talk.tell(replies, hook="Stop")
-        if reason is None and not added:
+        told = [] if self._blocks >= BLOCKS_IN_A_ROW else self._told_to_go_on(replies)
+        self._summarise(replies)
+        if not told:
             return None
         self._blocks += 1
-        return added[0] if reason is None else self._feed_back(reason)
+        return "\n".join(told)
 
-    def _feed_back(self, reason: str) -> str:
-        text = f"Stop hook feedback:\n{reason}"
-        self._talk.transcript.user(text, self._talk.prompt_id, isMeta=True)
-        self._talk.give(text, via="stop")
-        return text
+    def _told_to_go_on(self, replies: list[Reply]) -> list[str]:
+        reasons = [self._feed_back(reply) for reply in replies if reply.block is not None]
+        added = self._talk.tell([r for r in replies if r.block is None], hook="Stop")
+        for text in added:
+            self._show_stop(f"Stop hook feedback: {text}")
+        return [*reasons, *added]
 
-    def _interrupted(self, prompt: str) -> str | None:
+    def _feed_back(self, reply: Reply) -> str:
+        reason = reply.block or ""
+        record = self._talk.transcript
+        record.user(words.feedback(reason), self._talk.prompt_id, isMeta=True)
+        record.attachment(
+            type="hook_blocking_error",
+            hookName="Stop",
+            toolUseID=str(uuid.uuid4()),
+            hookEvent="Stop",
+            blockingError={"blockingError": reason, "command": reply.command},
+        )
+        self._show_stop(f"Stop hook error: {reason}")
+        self._talk.give(reason, via="stop", given=words.feedback(reason))
+        self._talk.owed.append((reason, words.blocked(reply.command, reason)))
+        return reason
+
+    def _show_stop(self, text: str) -> None:
+        first = text.split("\n", 1)[0]
+        self._stage.show(f"● Ran 1 stop hook (ctrl+o to expand)\n  ⎿  {first}\n")
+
+    def _summarise(self, replies: list[Reply]) -> None:
+        if not replies:
+            return
+        self._talk.transcript.system(
+            "stop_hook_summary",
+            hookCount=len(replies),
+            hookInfos=[{"command": reply.command} for reply in replies],
+            hookErrors=[e for r in replies if (e := r.block or r.error)],
+            hookAdditionalContext=[r.context for r in replies if r.context],
+            preventedContinuation=False,
+            stopReason="",
+            hasOutput=any(reply.stdout.strip() or reply.error for reply in replies),
+            level="suggestion",
+            toolUseID=str(uuid.uuid4()),
+        )
+
+    def _interrupted(self, prompt: Prompt) -> str | None:
         if not self._spoke:
-            return prompt
+            # What woke the agent was never in the box, and does not go back there.
+            return prompt.text if prompt.told is None else None
         self._stage.show("  ⎿  Interrupted · What should Claude do instead?\n")
         said = [{"type": "text", "text": "[Request interrupted by user]"}]
         self._talk.transcript.user(said, self._talk.prompt_id)

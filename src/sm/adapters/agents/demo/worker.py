@@ -4,6 +4,7 @@ import threading
 import traceback
 from queue import SimpleQueue
 
+from sm.adapters.agents.demo import words
 from sm.adapters.agents.demo.compaction import compact
 from sm.adapters.agents.demo.conversation import Conversation
 from sm.adapters.agents.demo.jobs import (
@@ -18,9 +19,18 @@ from sm.adapters.agents.demo.jobs import (
 )
 from sm.adapters.agents.demo.model import Script
 from sm.adapters.agents.demo.options import Options
-from sm.adapters.agents.demo.stage import Broken, ClearScreen, Finished, Leave, Stage
-from sm.adapters.agents.demo.transcript import MODEL
+from sm.adapters.agents.demo.stage import (
+    Broken,
+    ClearScreen,
+    Finished,
+    Leave,
+    Rung,
+    Stage,
+    Waiting,
+)
+from sm.adapters.agents.demo.transcript import MODEL, now
 from sm.adapters.agents.demo.turn import Turn
+from sm.adapters.agents.demo.watching import Watcher
 
 
 class Worker:
@@ -32,6 +42,9 @@ class Worker:
         self._script = script
         self._options = options
         self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._watcher = Watcher(self._file_changed)
+        talk.show = stage.show
+        talk.hooks.on_wake = self._woken
 
     def start(self) -> None:
         threading.Thread(target=self._run, daemon=True).start()
@@ -55,8 +68,8 @@ class Worker:
         match job:
             case Start():
                 self._begin(source=self._talk.source)
-            case Prompt(text):
-                return self._turn().run(text)
+            case Prompt():
+                return self._turn().run(job)
             case Clear():
                 self._clear()
             case Compact():
@@ -78,7 +91,20 @@ class Worker:
     def _begin(self, *, source: str) -> None:
         model = {"model": MODEL} if source == "startup" else {}
         replies = self._talk.fire("SessionStart", source=source, **model)
-        self._talk.tell(replies, hook="SessionStart")
+        self._talk.tell(replies, hook=f"SessionStart:{source}")
+        for reply in replies:
+            self._watcher.watch(reply.watch_paths)
+        self._talk.on_reply()
+
+    def _file_changed(self, path: str, event: str) -> None:
+        self._talk.fire("FileChanged", file_path=path, event=event)
+
+    def _woken(self, hook: str, text: str) -> None:
+        """A hook in the background has something for the model: it waits in the queue."""
+        told = words.notification(hook, text)
+        self._talk.transcript.queue_operation("enqueue", told)
+        self._stage.queue(Waiting(told, "Stop hook feedback", told=text, at=now()))
+        self._stage.post(Rung())
 
     def _clear(self) -> None:
         self._talk.begin_prompt()

@@ -2,18 +2,24 @@
 """Any command line as an agent. It gives no evidence, so nothing is ever claimed for it."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from sm.adapters.agents.program import find_program
-from sm.core.events import HookEvent
+from sm.core.adoption import Found, Process
+from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
-from sm.core.terminal import Screen, Sign, View
+from sm.core.message import TYPING, Way
+from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
 
 class GenericDialect:
     name = "generic"
     proves = False
+    stash_key: str | None = None
+    ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         name, *arguments = _words(request.agent)
@@ -25,8 +31,16 @@ class GenericDialect:
             )
         return AgentLine(argv=(program, *arguments, *request.arguments), environment={}, files={})
 
-    def decode_hook(self, payload: bytes, *, hook: HookId, at: float) -> HookEvent:
+    def decode_hook(
+        self, payload: bytes, *, hook: HookId, at: float, answerable: bool
+    ) -> HookEvent | UsageSeen:
         raise MalformedHookError("a generic agent sends no hooks")
+
+    def greeting(self, inbox: str | None) -> bytes:
+        return b""
+
+    def answer(self, event: HookEvent, text: str) -> bytes:
+        return b""
 
     def read_screen(self, view: View) -> Screen:
         return Screen(sign=Sign.UNKNOWN, detail=view.title)
@@ -37,8 +51,23 @@ class GenericDialect:
     def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
         return False
 
-    def transcript_holds(self, transcript: Path, message: MessageId) -> bool:
-        return False
+    def search(self, transcript_path: Path, attempt: Attempt) -> Record:
+        return Record.OPEN
+
+    def read_usage(self, transcript_path: Path) -> Usage | None:
+        return None
+
+    def read_activity(self, transcript_path: Path) -> Activity:
+        return Activity(prompt=None, tool=None)
+
+    def compacts_at(self, session: Session) -> int | None:
+        return None
+
+    def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
+        return None
+
+    def find(self, processes: Sequence[Process]) -> list[Found]:
+        return []
 
 
 def _words(agent: str) -> list[str]:

@@ -1,0 +1,25 @@
+"""What Claude Code's hooks are answered, in the form it reads from a hook's output."""
+
+import msgspec
+
+from sm.core.events import HookEvent
+
+_encode = msgspec.json.Encoder().encode
+
+
+def greeting(inbox: str | None) -> bytes:
+    """The answer to SessionStart: the client watches these paths and reports changes there."""
+    if inbox is None:
+        return b""
+    output = {"hookEventName": "SessionStart", "watchPaths": [inbox]}
+    return _encode({"hookSpecificOutput": output})
+
+
+def answer(event: HookEvent, text: str) -> bytes:
+    """The answer that gives the model a text: with a tool's result, or to go on with.
+
+    Not ``decision: block``: the client calls that an error on its screen, and tells the model of
+    it a second time with the next prompt.
+    """
+    output = {"hookEventName": event.hook.name, "additionalContext": text}
+    return _encode({"hookSpecificOutput": output})

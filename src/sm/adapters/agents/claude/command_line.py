@@ -1,0 +1,67 @@
+"""What a person gave behind ``--`` to Claude Code, as far as it meets what sm adds.
+
+The client takes one ``--settings`` (the last) and no ``--session-id`` beside ``--resume``: so a
+person's own settings are merged into ours, and a conversation they resume keeps its own id.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sm.core.ids import ContextId
+from sm.core.launch import LaunchFailedError
+
+_RESUMES = frozenset({"--resume", "-r", "--continue", "-c", "--from-pr", "--teleport"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    arguments: tuple[str, ...]
+    """What is handed on as it came."""
+    context: ContextId | None
+    """Known beforehand, unless an older conversation is resumed."""
+    is_own_id: bool
+    """The context's id is to be given by us."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """From the person's own --settings."""
+
+
+def read(arguments: tuple[str, ...], cwd: str) -> CommandLine:
+    """Raises LaunchFailedError for settings that cannot be read."""
+    rest: list[str] = []
+    settings: dict[str, Any] = {}
+    given_id = None
+    resumes = forks = False
+    words = iter(arguments)
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option == "--settings":
+            settings = _settings(value if equals else next(words, ""), cwd)
+            continue
+        if option == "--session-id":
+            given_id = value if equals else next(words, "")
+            rest += [option, given_id]
+            continue
+        resumes |= option in _RESUMES
+        forks |= option == "--fork-session"
+        rest.append(word)
+    is_own_id = given_id is None and (forks or not resumes)
+    context = ContextId(given_id or str(uuid.uuid4())) if is_own_id or given_id else None
+    return CommandLine(
+        arguments=tuple(rest), context=context, is_own_id=is_own_id, settings=settings
+    )
+
+
+def _settings(given: str, cwd: str) -> dict[str, Any]:
+    """A file's name or the JSON itself, as the client takes both."""
+    try:
+        text = given if given.lstrip().startswith("{") else Path(cwd, given).read_text("utf-8")
+        settings = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise LaunchFailedError(f"--settings {given}: {error}. Mend it or leave it out.") from None
+    if not isinstance(settings, dict):
+        raise LaunchFailedError(f"--settings {given}: it is no JSON object.")
+    return settings

@@ -1,0 +1,36 @@
+"""The hooks for clients that people start themselves: where they belong, and what they say.
+
+The same events as for a session of ours. They stay in the user's settings for
+good, so each call is one that ends at once where nothing is to be reported.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from sm.adapters.agents.claude.settings import EVENTS, HOOK_TIMEOUT
+
+_OF_TOOLS = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionRequest"})
+
+
+class InstalledHook(NamedTuple):
+    """One call under one event."""
+
+    event: str
+    matcher: str | None
+    call: Mapping[str, object]
+
+
+def settings_file(environment: Mapping[str, str]) -> Path:
+    """The settings of whoever's environment this is."""
+    moved = environment.get("CLAUDE_CONFIG_DIR")
+    home = environment.get("HOME") or str(Path.home())
+    folder = Path(moved) if moved else Path(home) / ".claude"
+    return Path(os.path.abspath(folder)) / "settings.json"  # noqa: PTH100 - links are kept
+
+
+def installed_hooks(command: str) -> tuple[InstalledHook, ...]:
+    """Every call we want made, for a command that is ready for the shell."""
+    call: Mapping[str, object] = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT}
+    return tuple(InstalledHook(e, "*" if e in _OF_TOOLS else None, call) for e in EVENTS)

@@ -1,0 +1,68 @@
+"""A change to somebody's settings: shown as a diff, agreed to, told."""
+
+import argparse
+import re
+import sys
+
+from sm.cli.output import is_colourful, print_json
+from sm.install.agents import AGENTS
+from sm.install.installer import Plan
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_COLOURS = {"+": "32", "-": "31", "@": "36"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--agent", choices=tuple(AGENTS), default="claude", help="whose settings; claude"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would change")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="as JSON, without asking")
+
+
+def show(plan: Plan) -> None:
+    for line in plan.diff():
+        print(_shown(line))
+
+
+def _shown(line: str) -> str:
+    """A file's control characters must not reach a terminal."""
+    plain = _CONTROL.sub("\ufffd", line)
+    colour = "1" if line.startswith(("+++", "---")) else _COLOURS.get(line[:1])
+    return f"\x1b[{colour}m{plain}\x1b[0m" if colour and is_colourful() else plain
+
+
+def is_agreed(args: argparse.Namespace) -> bool:
+    """Ask, where somebody sits who can answer."""
+    if args.yes or args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    try:
+        answer = input("Write this? [y/N] ")
+    except EOFError:
+        print()
+        return False
+    return answer.strip().lower() in ("y", "yes")
+
+
+def print_plan(plan: Plan, *, is_dry: bool) -> None:
+    merged = plan.merged
+    print_json({
+        "agent": plan.agent,
+        "file": str(plan.before.path),
+        "changed": plan.is_change and not is_dry,
+        "dry_run": is_dry,
+        "added": merged.added,
+        "updated": merged.updated,
+        "removed": merged.removed,
+        "left_out": merged.left_out,
+        "kept": merged.kept,
+        "warning": plan.warning or None,
+        "restored": plan.is_restored,
+        "diff": "".join(f"{line}\n" for line in plan.diff()),
+    })  # fmt: skip
+
+
+def refuse(words: str) -> int:
+    sys.stderr.write(f"sm: {words}\n")
+    return 1

@@ -1,0 +1,53 @@
+"""Take our hooks out of the settings of agents you start yourself.
+
+The file comes back byte for byte if nothing else in it was changed; otherwise only our entries go.
+"""
+
+import argparse
+import os
+
+from sm.cli import changes
+from sm.install import installer
+from sm.install.agents import AGENTS
+from sm.install.files import InstallError
+from sm.install.installer import Plan
+from sm.settings.home import Home
+
+EXAMPLE = "sm uninstall --dry-run"
+add_arguments = changes.add_arguments
+
+
+def run(args: argparse.Namespace) -> int:
+    home = Home.from_environment()
+    try:
+        plan = installer.plan_uninstall(home, AGENTS[args.agent], os.environ)
+        installer.check(plan)
+        if not args.json:
+            changes.show(plan)
+        if not args.dry_run:
+            if plan.is_change and not changes.is_agreed(args):
+                return changes.refuse("Nothing was changed.")
+            installer.uninstall(home, plan)
+    except InstallError as error:
+        return changes.refuse(str(error))
+    if args.json:
+        changes.print_plan(plan, is_dry=args.dry_run)
+    else:
+        _tell(plan, is_dry=args.dry_run)
+    return 0
+
+
+def _tell(plan: Plan, *, is_dry: bool) -> None:
+    file = plan.before.path
+    if not plan.is_change:
+        print(f"Nothing to do: no hooks of this sm are installed in {file}.")
+    elif is_dry:
+        print("Nothing was written. Without --dry-run, this is what would change.")
+    elif plan.after is None:
+        print(f"Deleted {file}: sm had created it, and it held nothing else.")
+    elif plan.is_restored:
+        print(f"Took the hooks out of {file}: it is byte for byte what it was.")
+    else:
+        print(f"Took the hooks out of {file}; what else was changed since stays.")
+    if plan.merged.left_out:
+        print(f"You had removed some yourself: {', '.join(plan.merged.left_out)}.")

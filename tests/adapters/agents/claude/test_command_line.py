@@ -1,0 +1,66 @@
+"""What a person gave to Claude Code, where it meets what sm adds."""
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.agents.claude.command_line import read
+from sm.core.launch import LaunchFailedError
+
+
+def test_a_new_conversation_gets_an_id_from_us() -> None:
+    asked = read(("--model", "opus", "hello"), "/")
+
+    assert (asked.arguments, asked.is_own_id) == (("--model", "opus", "hello"), True)
+    assert uuid.UUID(asked.context).version == 4
+
+
+@pytest.mark.parametrize("given", [("--session-id", "c1"), ("--session-id=c1",)])
+def test_an_id_of_the_persons_choice_is_kept(given: tuple[str, ...]) -> None:
+    asked = read(given, "/")
+
+    assert (asked.context, asked.is_own_id) == ("c1", False)
+    assert asked.arguments == ("--session-id", "c1")
+
+
+@pytest.mark.parametrize("option", ["--resume", "-r", "--resume=c0", "--continue", "-c"])
+def test_a_resumed_conversation_keeps_its_own_id(option: str) -> None:
+    """The client takes no other beside it, and tells it when it starts."""
+    asked = read((option,), "/")
+
+    assert (asked.context, asked.is_own_id) == (None, False)
+
+
+def test_a_fork_of_a_conversation_gets_a_new_id() -> None:
+    asked = read(("--resume", "c0", "--fork-session"), "/")
+
+    assert asked.is_own_id
+    assert asked.context not in (None, "c0")
+
+
+@pytest.mark.parametrize("form", ["file", "equals", "json"])
+def test_the_persons_own_settings_are_taken_out_to_be_merged(tmp_path: Path, form: str) -> None:
+    """The client would take only the last of two --settings."""
+    own = {"model": "opus"}
+    (tmp_path / "own.json").write_text(json.dumps(own))
+    given = {
+        "file": ("--settings", "own.json"),
+        "equals": (f"--settings={tmp_path / 'own.json'}",),
+        "json": ("--settings", json.dumps(own)),
+    }[form]
+
+    asked = read(("-v", *given, "hello"), str(tmp_path))
+
+    assert (asked.settings, asked.arguments) == (own, ("-v", "hello"))
+
+
+@pytest.mark.parametrize("given", ["none.json", "{", "list.json", ""])
+def test_settings_that_cannot_be_read_are_refused_with_what_to_do(
+    tmp_path: Path, given: str
+) -> None:
+    (tmp_path / "list.json").write_text("[]")
+
+    with pytest.raises(LaunchFailedError, match="--settings"):
+        read(("--settings", given), str(tmp_path))

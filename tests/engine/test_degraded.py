@@ -1,0 +1,66 @@
+"""What does not work with an agent is said, in one line each."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sm.core.message import Route, Way
+from sm.core.state import Exit, Session, State, Usage
+from sm.core.usage import STATUSLINE, TRANSCRIPT
+from sm.engine.degraded import PATIENCE, degraded
+from tests.core.samples import ADA, GENERIC, IDLE, NOON
+from tests.engine.world import ScriptedDialect, World
+
+WELL = replace(IDLE, ways=tuple(Way(route=route) for route in Route), bell=True)
+SAMPLE = Usage(tokens=5, window=9, model="", source=STATUSLINE, at=NOON)
+
+
+def told(session: Session, *, keeps_status: bool = True, at: float = NOON) -> list[str]:
+    world = World(lambda: NOON)
+    world.add(ADA).waits = keeps_status
+    lines = degraded(session, ScriptedDialect(world, "scripted", proves=True), at)
+    return [line.partition(":")[0] for line in lines]
+
+
+def with_context(session: Session, **changes: Any) -> Session:
+    return replace(session, context=replace(session.context, **changes))
+
+
+def test_of_an_agent_that_has_all_nothing_is_said() -> None:
+    assert told(with_context(WELL, usage=SAMPLE)) == []
+    assert told(WELL) == []
+
+
+@pytest.mark.parametrize(
+    ("session", "keeps_status", "what"),
+    [
+        (replace(WELL, bell=False), True, ["doorbell"]),
+        (WELL, False, ["status file"]),
+        (with_context(WELL, usage=replace(SAMPLE, source=TRANSCRIPT)), True, ["status line"]),
+        (replace(WELL, bell=False), False, ["doorbell", "status file"]),
+    ],
+)
+def test_each_thing_that_is_missing_is_named(
+    session: Session, keeps_status: bool, what: list[str]
+) -> None:
+    assert told(session, keeps_status=keeps_status) == what
+
+
+def test_a_route_that_is_switched_off_is_not_missing() -> None:
+    assert told(replace(IDLE, bell=False)) == []
+
+
+def test_silence_and_an_unknown_screen_are_given_time() -> None:
+    silent = with_context(WELL, transcript=None)
+    assert (told(silent), told(silent, at=NOON + PATIENCE + 1)) == ([], ["hooks"])
+
+    unknown = replace(WELL, state=State.UNKNOWN)
+    assert (told(unknown), told(unknown, at=NOON + PATIENCE + 1)) == ([], ["screen"])
+
+
+def test_nothing_is_expected_of_an_agent_that_reports_nothing_or_is_gone() -> None:
+    gone = replace(WELL, bell=False, exit=Exit(status=1, signal=None, intended=False))
+
+    assert told(GENERIC, keeps_status=False) == []
+    assert told(gone, keeps_status=False) == []
