@@ -24,7 +24,7 @@ REPLIES = by_prompt(
         ("run for long", Reply(tools=(ToolUse(name="Bash", input={"command": "sleep 60"}),))),
         (
             "run for a moment",
-            Reply(tools=(ToolUse(name="Bash", input={"command": "touch here; sleep 1"}),)),
+            Reply(tools=(ToolUse(name="Bash", input={"command": "touch here; sleep 4"}),)),
         ),
         ("fail", Reply(status=400, error="invalid_request_error", text="a bad request")),
     ]
