@@ -160,7 +160,10 @@ async def test_nothing_is_pasted_past_an_obstacle(
     """Each has its name, and the pane stays untouched."""
     cause(desk.agent)
 
-    assert await desk.typist.paste(ADA, PASTE) == no(obstacle)
+    refused = await desk.typist.paste(ADA, PASTE)
+
+    assert isinstance(refused, TypingRefused)
+    assert refused.obstacle is obstacle
     assert desk.world.calls == []
 
 
@@ -169,7 +172,9 @@ async def test_of_several_obstacles_the_deepest_is_named(desk: Desk) -> None:
     draft(desk.agent)
     for cause, obstacle in reversed(OBSTACLES):
         cause(desk.agent)
-        assert await desk.typist.paste(ADA, PASTE) == no(obstacle)
+        refused = await desk.typist.paste(ADA, PASTE)
+        assert isinstance(refused, TypingRefused)
+        assert refused.obstacle is obstacle
 
 
 async def test_a_reused_pid_is_not_the_agent(desk: Desk) -> None:
@@ -466,7 +471,8 @@ async def test_a_dialog_that_only_the_agent_tells_of_is_not_typed_into(desk: Des
 
 # --- a draft put aside ---------------------------------------------------------------------
 
-STASH = replace(PASTE, stash=True)
+DRAFT = "a person's words"
+STASH = replace(PASTE, stash=DRAFT)
 
 
 async def test_a_draft_is_put_aside_and_comes_back(desk: Desk) -> None:
@@ -480,10 +486,21 @@ async def test_a_draft_is_put_aside_and_comes_back(desk: Desk) -> None:
 
 
 async def test_a_draft_is_left_alone_unless_that_was_asked_for(desk: Desk) -> None:
-    desk.agent.box = "a person's words"
+    desk.agent.box = DRAFT
 
-    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.DRAFT)
+    refused = TypingRefused(mark=MARK, obstacle=Obstacle.DRAFT, draft=DRAFT)
+    assert await desk.typist.paste(ADA, PASTE) == refused
     assert desk.world.calls == []
+
+
+async def test_a_draft_that_is_being_typed_is_left_alone(desk: Desk) -> None:
+    """It is not what it was at the last try."""
+    desk.agent.box = f"{DRAFT} and more"
+
+    refused = await desk.typist.paste(ADA, STASH)
+
+    assert refused == TypingRefused(mark=MARK, obstacle=Obstacle.DRAFT, draft=f"{DRAFT} and more")
+    assert desk.agent.box == f"{DRAFT} and more"
 
 
 # --- the bell ------------------------------------------------------------------------------

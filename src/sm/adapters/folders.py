@@ -93,6 +93,8 @@ class SessionFolders:
     def forget_environment(self, session: SessionId) -> None:
         with contextlib.suppress(OSError):  # the next start tries again
             self._launch_file(session).unlink(missing_ok=True)
+            for settings in self.folder(session).glob("*-settings.json"):
+                settings.unlink()
 
     def tidy(self, known: Iterable[SessionId]) -> None:
         """Take back folders of sessions that were never stored: their daemon died in between.

@@ -57,12 +57,12 @@ class Spot:
 def limits(*, heard: bool, logged: bool) -> list[str]:
     """What an adopted session cannot be promised, in words for a person."""
     routes = (
-        "Messages are typed when it is idle and its prompt box is empty; an urgent one waits for "
-        "the turn's end. Its hooks do not reach sm: for more routes, run sm install"
+        "Messages are typed when it is idle; an urgent one may interrupt it. Its hooks do not "
+        "reach sm: for gentler routes, run sm install"
     )
     doorbell = (
-        "Its hooks reach sm. It does not watch an inbox: a message waits while a draft is in its "
-        "prompt box"
+        "Its hooks reach sm. It does not watch an inbox: a draft in its prompt box is put aside "
+        "for a message, and comes back"
     )
     log = "Its log and scrollback begin at the adoption"
     no_log = (

@@ -330,9 +330,7 @@ def _paste(session: Session, attempt: Attempt, now: float) -> Result:
 
 
 def _paste_text(session: Session, attempt: Attempt, message: Message) -> PasteText:
-    # A draft that stood there at the last try, too, is not being typed just now.
-    stash = message.held == Obstacle.DRAFT.words and session.refusals > 0
-    return PasteText(mark=attempt.mark, message=message.id, stash=stash)
+    return PasteText(mark=attempt.mark, message=message.id, stash=session.draft)
 
 
 def pasted(session: Session, event: TextPasted, now: float) -> Result:
@@ -341,7 +339,7 @@ def pasted(session: Session, event: TextPasted, now: float) -> Result:
         return session, ()
     offered = message.moved(MessageState.OFFERED, now, f"{attempt.route.value} {event.mark}")
     entering = replace(attempt, step=Step.ENTERING)
-    session = replace(session, attempt=entering, refusals=0, lost=False)
+    session = replace(session, attempt=entering, refusals=0, draft="", lost=False)
     return session.with_message(offered), (press(attempt),)
 
 
@@ -366,6 +364,7 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
     if attempt is None or message is None:
         return session, ()
     session = session.with_message(replace(message, held=event.obstacle.words))
+    session = replace(session, draft=event.draft)
     effects: tuple[Effect, ...] = ()
     if event.obstacle in (Obstacle.AGENT_GONE, Obstacle.PANE_GONE, Obstacle.UNREACHABLE):
         effects = (CheckPane(),)
@@ -464,6 +463,11 @@ def _found(session: Session, attempt: Attempt, now: float, evidence: str) -> Res
         is_over = session.turn is None or session.turn.prompt != attempt.prompt
         how = "its turn had already ended"
         return finish_one(session, attempt.message, now, how=how) if is_over else (session, ())
+    if attempt.step is Step.RUNG and session.turn is not None:
+        # It came in the middle of this turn, or as its prompt.
+        return session, ()
+    if attempt.step is Step.RUNG and session.turn_ended_at > attempt.since:
+        return finish_one(session, attempt.message, now, how="its turn had already ended")
     # A turn that late hooks told of began before this message was typed: it is not this one.
     if session.turn is None or session.turn.started_at < attempt.since:
         session = replace(session, turn=Turn(prompt=None, started_at=attempt.since))
@@ -511,6 +515,10 @@ def why_waiting(session: Session, message: Message) -> str | None:
         if _rides_along(session, message):
             return "the agent works; it comes with the next tool result, or at the turn's end"
         return "the agent works and has shown nothing yet: interrupting now could undo its prompt"
+    if session.state is State.IDLE and not (
+        session.allows(Route.PASTE) or _can_ring(session, message)
+    ):
+        return "no route that is switched on can carry it (delivery.routes)"
     return _STATE_REASONS.get(session.state)
 
 

@@ -58,8 +58,9 @@ class PasteText:
     repeatable: ClassVar[bool] = False
     mark: str
     message: MessageId
-    stash: bool = False
-    """Put somebody's draft aside first; the agent brings it back by itself."""
+    stash: str = ""
+    """A draft that may be put aside first, if it still stands there unchanged: nobody is typing
+    it. The agent brings it back by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

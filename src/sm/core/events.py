@@ -283,6 +283,8 @@ class BellRung:
 class TypingRefused:
     mark: str
     obstacle: Obstacle
+    draft: str = ""
+    """What stood in the prompt box, where that was in the way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

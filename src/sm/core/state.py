@@ -241,6 +241,8 @@ class Session:
     attempt: Attempt | None = None
     refusals: int = 0
     """How often in a row typing was refused: the pause before the next try grows with it."""
+    draft: str = ""
+    """Somebody's text that was in the way at the last try."""
     timers: tuple[Timer, ...] = ()
     reminders: tuple[Reminder, ...] = ()
 

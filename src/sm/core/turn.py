@@ -276,6 +276,7 @@ def _followed(session: Session, status: AgentStatus, now: float) -> Result:
         id=status.context,
         transcript=status.transcript or old.transcript,
     )
+    session = delivery.record_begun(session, context.transcript)
     return replace(session, context=context, ready=True, dialog=None), effects
 
 

@@ -45,7 +45,11 @@ def is_news(session: Session, event: UsageSeen) -> bool:
     before, after = session.context.usage, seen(session, event).context.usage
     if before is None or after is None:
         return after is not before
-    return (after.tokens, after.window, after.model) != (before.tokens, before.window, before.model)
+    return _told(after) != _told(before)
+
+
+def _told(usage: Usage) -> tuple[object, ...]:
+    return usage.tokens, usage.window, usage.model, usage.source
 
 
 def wanted(session: Session, now: float) -> Session:

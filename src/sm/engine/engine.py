@@ -307,6 +307,10 @@ class Engine:
             )
         except NotAdoptableError as error:
             raise RefusedError(str(error)) from None
+        known = self._session_or_none(request.id)
+        if known is not None:
+            # The same request, sent again while we looked.
+            return known
         found, dialect = candidate.found, self.dialects.named(candidate.agent)
         name = self._name_for(request.name, dialect.name)
         self._folders.make(request.id)
@@ -522,7 +526,9 @@ class Engine:
             event = replace(event, bell=True)
         after = await self.loop.post(session_id, event, hook=hook)
         if isinstance(event, ContextStarted):
-            inbox = self._inbox.folder(session_id) if event.bell else None
+            # A client that the agent itself started has no business with its inbox.
+            is_own = event.hook.context in (None, after.context.id)
+            inbox = self._inbox.folder(session_id) if event.bell and is_own else None
             return dialect.greeting(inbox) if greets else b""
         return self._answer(after, dialect, event, hook)
 

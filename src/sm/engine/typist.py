@@ -73,10 +73,11 @@ class Typist:
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
             obstacle = self._obstacle(session, session.pane, view)
-            if obstacle is Obstacle.DRAFT and effect.stash:
+            draft = self._draft(session, view) if obstacle is Obstacle.DRAFT else ""
+            if draft and draft == effect.stash:
                 obstacle = await self._stash(session, session.pane, effect.mark)
             if obstacle is not None:
-                return TypingRefused(mark=effect.mark, obstacle=obstacle)
+                return TypingRefused(mark=effect.mark, obstacle=obstacle, draft=draft)
             if not _is_current(self._session(session_id), effect.mark):
                 # The agent reported it while we looked.
                 return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
@@ -85,6 +86,9 @@ class Typist:
         except TerminalUnreachableError:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TextPasted(mark=effect.mark)
+
+    def _draft(self, session: Session, view: View | None) -> str:
+        return "" if view is None else self._dialects.named(session.agent).read_screen(view).draft
 
     async def _stash(self, session: Session, pane: Pane, mark: str) -> Obstacle | None:
         """Put a person's draft aside, where the agent can; what still stands in the way."""

@@ -17,7 +17,7 @@ LOGGED = "@sm_logged"
 """On an adopted agent's pane: the pipe on its output is ours."""
 RAW, SIZES = "@sm_log", "@sm_log_sizes"
 """Where that pipe leads, and where the sizes of its window are noted."""
-TAGS = (PASTED, "@sm_entered", "@sm_interrupted", LOGGED, RAW, SIZES, PANE, HOME)
+TAGS = (PASTED, "@sm_entered", "@sm_interrupted", "@sm_stashed", LOGGED, RAW, SIZES, PANE, HOME)
 """Everything of ours that an adopted agent's pane may carry."""
 
 # ":" cannot occur in any field but the last, so it separates without doubt.

@@ -1,6 +1,7 @@
 """What a person gave to Claude Code, where it meets what sm adds."""
 
 import json
+import os
 import uuid
 from pathlib import Path
 
@@ -64,3 +65,21 @@ def test_settings_that_cannot_be_read_are_refused_with_what_to_do(
 
     with pytest.raises(LaunchFailedError, match="--settings"):
         read(("--settings", given), str(tmp_path))
+
+
+def test_settings_that_are_no_ordinary_file_are_refused(tmp_path: Path) -> None:
+    """A pipe or a device could keep the daemon waiting for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for path in (pipe, tmp_path, Path("/dev/zero")):
+        with pytest.raises(LaunchFailedError, match="no ordinary file"):
+            read(("--settings", str(path)), str(tmp_path))
+
+
+def test_settings_beyond_any_measure_are_refused(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * 1_000_001)
+
+    with pytest.raises(LaunchFailedError, match="more than 1000000 bytes"):
+        read(("--settings", "large.json"), str(tmp_path))

@@ -14,6 +14,7 @@ from typing import Any
 from sm.core.ids import ContextId
 from sm.core.launch import LaunchFailedError
 
+LARGEST_SETTINGS = 1_000_000
 _RESUMES = frozenset({"--resume", "-r", "--continue", "-c", "--from-pr", "--teleport"})
 
 
@@ -58,10 +59,19 @@ def read(arguments: tuple[str, ...], cwd: str) -> CommandLine:
 def _settings(given: str, cwd: str) -> dict[str, Any]:
     """A file's name or the JSON itself, as the client takes both."""
     try:
-        text = given if given.lstrip().startswith("{") else Path(cwd, given).read_text("utf-8")
+        text = given if given.lstrip().startswith("{") else _content(Path(cwd, given))
         settings = json.loads(text)
     except (OSError, ValueError) as error:
         raise LaunchFailedError(f"--settings {given}: {error}. Mend it or leave it out.") from None
     if not isinstance(settings, dict):
         raise LaunchFailedError(f"--settings {given}: it is no JSON object.")
     return settings
+
+
+def _content(path: Path) -> str:
+    """Of an ordinary file: a pipe or a device could keep us waiting for ever."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is no ordinary file")
+    if path.stat().st_size > LARGEST_SETTINGS:
+        raise OSError(f"it has more than {LARGEST_SETTINGS} bytes")
+    return path.read_text("utf-8")

@@ -48,7 +48,7 @@ def _files(environment: Mapping[str, str], cwd: str) -> Iterator[Mapping[str, An
     )
     for path in places:
         try:
-            settings = json.loads(path.read_text("utf-8"))
+            settings = json.loads(path.read_text("utf-8")) if path.is_file() else None
         except (OSError, ValueError):
             continue
         if isinstance(settings, dict):

@@ -100,7 +100,7 @@ def _usage(payload: bytes, at: float) -> UsageSeen:
         told = _status_lines.decode(payload)
     except _UNREADABLE as error:
         raise MalformedHookError(f"not a Claude Code hook: {error}") from error
-    if told.context_window is None:
+    if told.context_window is None and told.model is None:
         raise MalformedHookError("not a Claude Code hook: it has no hook_event_name")
     context = ContextId(told.session_id) if told.session_id else None
     return UsageSeen(context=context, usage=told.usage(at))
