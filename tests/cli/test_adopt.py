@@ -87,3 +87,11 @@ def test_the_callers_own_tmux_is_meant(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delenv("TMUX")
     monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path))
     assert _socket(None) is None
+
+
+def test_a_socket_that_is_none_is_refused(sm: Sm) -> None:
+    """Not looked for elsewhere: another server's pane may have the same name."""
+    code, words = refusal(sm, "adopt", "%0", "--tmux-socket", "/nowhere.sock")
+
+    assert code == 1
+    assert words.startswith("/nowhere.sock is no tmux socket. ")

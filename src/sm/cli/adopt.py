@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import cast
 
-from sm.api.client import UnansweredError
+from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
 from sm.cli.output import client, coloured, print_json
 
@@ -54,6 +54,9 @@ def run(args: argparse.Namespace) -> int:
 def _socket(given: str | None) -> str | None:
     """The tmux server that is meant: the one named, the one we are in, or tmux's default."""
     if given is not None:
+        if not Path(given).is_socket():
+            raise RefusedError(f"{given} is no tmux socket. Find yours with: tmux display -p -F "
+                               "'#{socket_path}'", 400)  # fmt: skip
         return str(Path(given).absolute())
     inside = os.environ.get("TMUX", "").rsplit(",", 2)[0]
     if inside:

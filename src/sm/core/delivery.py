@@ -504,7 +504,7 @@ def why_waiting(session: Session, message: Message) -> str | None:
     """Why a message has not arrived yet, in words for a person."""
     if message.state not in (MessageState.QUEUED, MessageState.OFFERED):
         return None
-    if message.held is not None:
+    if message.held is not None and session.exit is None:
         return message.held
     ahead = [m for m in session.messages if is_waiting(session, m)]
     first = min(ahead, key=queue_order, default=message)
