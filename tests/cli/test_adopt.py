@@ -1,6 +1,7 @@
 """sm adopt"""
 
 import re
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +84,10 @@ def test_the_callers_own_tmux_is_meant(tmp_path: Path, monkeypatch: pytest.Monke
     """The one named, the one we are in, or tmux's default."""
     monkeypatch.setenv("TMUX", "/tmp/a,b,123,0")
     assert _socket(None) == "/tmp/a,b"
-    assert _socket("/x/y") == "/x/y"
+    named = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(named))
+        assert _socket(str(named)) == str(named)
     monkeypatch.delenv("TMUX")
     monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path))
     assert _socket(None) is None
