@@ -28,7 +28,8 @@ def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
 def test_following_prints_again_when_the_screen_changes(sm: Sm) -> None:
     """Until interrupted, without a traceback."""
     with subprocess.Popen(
-        [str(SM), "tail", "ada", "-f"],
+        # Started in a shell's background, we would hand on that interrupts are ignored.
+        ["env", "--default-signal=INT", str(SM), "tail", "ada", "-f"],
         env=sm.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
