@@ -165,7 +165,8 @@ def tool_reported(
     session, effects = at_work(session, event)
     if isinstance(event, ToolEnded) and not event.subagent:
         session = delivery.answer_tool(session, event.hook, event.tool_use, now)
-        session = session if usage.is_reported(session) else usage.wanted(session, now)
+        if not usage.is_reported(session):
+            session = usage.wanted(session, now, usage.ASK_IN_TURN)
     return session, effects
 
 

@@ -7,6 +7,8 @@ from sm.core.state import Session, Usage
 
 STATUSLINE, TRANSCRIPT = "statusline", "transcript"
 ASK_AFTER = 1.0
+ASK_IN_TURN = 15.0
+"""In a long turn the record is read now and then, not at every tool."""
 """The agent's own report comes a moment after each reply of the model; then it is asked for."""
 
 
@@ -52,11 +54,12 @@ def _told(usage: Usage) -> tuple[object, ...]:
     return usage.tokens, usage.window, usage.model, usage.source
 
 
-def wanted(session: Session, now: float) -> Session:
+def wanted(session: Session, now: float, after: float = ASK_AFTER) -> Session:
     """The model was asked something: look how full it is, unless that is told before."""
-    if session.context.transcript is None or session.timer("usage") is not None:
+    asked = session.timer("usage")
+    if session.context.transcript is None or (asked is not None and asked.due <= now + after):
         return session
-    return session.with_timer("usage", now + ASK_AFTER)
+    return session.with_timer("usage", now + after)
 
 
 def is_reported(session: Session) -> bool:
