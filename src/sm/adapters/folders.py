@@ -137,7 +137,7 @@ class SessionFolders:
     def _shortcut(self) -> str:
         """What the stub would find out too, for a fourteenth of the time: installed hooks are
         called at every tool of every agent, and mostly have nothing to report."""
-        adopted = shlex.quote(str(self._home.state / "adopted"))
+        adopted = shlex.quote(str(self._home.adopted))
         return (
             'if [ "$1" = --installed ]; then\n'
             '  [ -z "$CLAUDE_SESSION_MANAGER_ID" ] || exit 0\n'

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from sm.adapters.agents.claude.settings import EVENTS, HOOK_TIMEOUT
-
-_OF_TOOLS = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionRequest"})
+from sm.adapters.agents.claude.settings import EVENTS, HOOK_TIMEOUT, TOOL_EVENTS
 
 
 class InstalledHook(NamedTuple):
@@ -33,4 +31,4 @@ def settings_file(environment: Mapping[str, str]) -> Path:
 def installed_hooks(command: str) -> tuple[InstalledHook, ...]:
     """Every call we want made, for a command that is ready for the shell."""
     call: Mapping[str, object] = {"type": "command", "command": command, "timeout": HOOK_TIMEOUT}
-    return tuple(InstalledHook(e, "*" if e in _OF_TOOLS else None, call) for e in EVENTS)
+    return tuple(InstalledHook(e, "*" if e in TOOL_EVENTS else None, call) for e in EVENTS)

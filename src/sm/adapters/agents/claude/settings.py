@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 HOOK_TIMEOUT = 10
-_TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure", "PermissionRequest")
+TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure", "PermissionRequest")
 _OTHER_EVENTS = (
     "SessionStart",
     "SessionEnd",
@@ -27,7 +27,7 @@ _OTHER_EVENTS = (
     "SubagentStart",
     "SubagentStop",
 )
-EVENTS = (*_TOOL_EVENTS, *_OTHER_EVENTS)
+EVENTS = (*TOOL_EVENTS, *_OTHER_EVENTS)
 
 
 def launch_settings(
@@ -42,7 +42,7 @@ def launch_settings(
     tool = report if hook_url is None else _post(hook_url)
     # In the background; its output wakes the model, whatever stands in the prompt box.
     bell = {**_command(_beside(hook_command, "bell")), "asyncRewake": True}
-    hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in _TOOL_EVENTS}
+    hooks = {event: [{"matcher": "*", "hooks": [tool]}] for event in TOOL_EVENTS}
     hooks |= {event: [{"hooks": [report]}] for event in _OTHER_EVENTS}
     hooks["FileChanged"] = [{"hooks": [bell]}]
     line = shlex.quote(_beside(hook_command, "statusline"))
