@@ -38,7 +38,7 @@ def hook_ids() -> Iterator[bytes]:
 
 
 def requests(target: Target) -> list[Request]:
-    """Beginnings and ends of tool calls, each of another tool: a change sm must store."""
+    """Beginnings and ends of tool calls, each of another tool: an event sm must store."""
     return [request for tool in TOOLS for request in _tool_call(target, tool)]
 
 

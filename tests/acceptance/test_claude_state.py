@@ -143,4 +143,4 @@ def test_a_daemon_that_was_away_knows_again_what_is_being_done(ada: Desk) -> Non
     time.sleep(2)
 
     wait_until(lambda: ada.sm.state("ada") == "working", 10, seen=ada.report)
-    wait_until(lambda: "its last tool is Bash" in ada.sm.run("explain", "ada"), 10, seen=ada.report)
+    wait_until(lambda: "it has called a tool" in ada.sm.run("explain", "ada"), 10, seen=ada.report)

@@ -278,7 +278,7 @@ def test_a_tool_of_the_turn_that_goes_on_is_its_own() -> None:
     session = after(REPLIED, tool(0, at=NOON + 6), at=NOON + 6)
 
     assert session.turn is not None
-    assert (session.state, session.turn.tool) == (State.WORKING, "Bash")
+    assert (session.state, session.turn.acted) == (State.WORKING, True)
     assert after(REPLIED, tool(0, at=NOON + 4), at=NOON + 6).turn == REPLIED.turn, "a late one"
 
 

@@ -64,12 +64,12 @@ def test_what_a_sample_leaves_out_is_as_before() -> None:
 def test_a_compaction_empties_what_is_known_and_asks() -> None:
     """The next request tells the new number; zeros until then are no measurement."""
     session = after(USED, COMPACTED, at=NOON + 1)
-    assert session.context.usage == replace(FULL, tokens=None)
+    emptied = replace(FULL, tokens=None, outdated=FULL.tokens)
+    assert session.context.usage == emptied
     assert due(session, "usage") == NOON + 1 + ASK_AFTER
 
-    assert after(session, seen(tokens=None, at=NOON + 2)).context.usage == replace(
-        FULL, tokens=None, at=NOON + 2
-    )
+    asked = after(session, seen(tokens=None, at=NOON + 2))
+    assert asked.context.usage == replace(emptied, at=NOON + 2)
 
 
 def test_a_new_context_begins_empty() -> None:
@@ -141,6 +141,27 @@ def test_a_context_that_was_just_compacted_has_no_number_of_its_own() -> None:
 
     assert emptied.context.usage is not None
     assert emptied.context.usage.tokens is None
+
+
+@pytest.mark.parametrize("zeros_first", [True, False])
+def test_the_number_from_before_a_compaction_is_old_when_told_again(*, zeros_first: bool) -> None:
+    """The agent's status line runs a moment late: its last number may come after the compaction."""
+    session = seen_by(IDLE, tokens=50_000, at=NOON + 1)
+    if zeros_first:
+        session = seen_by(session, tokens=0, at=NOON + 2)
+    session = after(session, COMPACTED)
+
+    for at in (NOON + 3, NOON + 4):
+        session = seen_by(session, tokens=50_000, at=at)
+        assert session.context.usage is not None
+        assert session.context.usage.tokens is None
+
+    session = seen_by(session, tokens=9_000, at=NOON + 5)
+    assert session.context.usage is not None
+    assert session.context.usage.tokens == 9_000
+    grown = seen_by(session, tokens=50_000, at=NOON + 6).context.usage
+    assert grown is not None
+    assert grown.tokens == 50_000
 
 
 def test_zeros_do_not_outweigh_what_the_record_says() -> None:

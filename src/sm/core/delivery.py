@@ -285,7 +285,7 @@ def _interrupt(session: Session, message: Message, now: float) -> Result:
     turn = session.turn
     if turn is None:
         return session, ()
-    if turn.tool is None:
+    if not turn.acted:
         # Interrupted before its first output, an agent puts the prompt back into its box: the
         # message in it would be undone. The first tool call, or the turn's end, is soon enough.
         return session, ()

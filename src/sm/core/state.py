@@ -64,6 +64,8 @@ class Usage:
     source: str
     """statusline or transcript."""
     at: float
+    outdated: int | None = None
+    """The number from before a compaction, until there is a new one: told again, it is old."""
 
     @property
     def percent(self) -> float | None:
@@ -101,7 +103,8 @@ class Turn:
 
     prompt: PromptId | None
     started_at: float
-    tool: str | None = None
+    acted: bool = False
+    """It has called a tool. Which one is evidence: kept there, not stored with each call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

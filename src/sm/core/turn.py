@@ -185,8 +185,8 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
     # A second report of the same dialog comes later and says less.
     dialog = session.dialog or event.question if isinstance(event, DialogOpened) else None
     if not isinstance(event, DialogOpened) and not event.subagent:
-        is_news = turn.prompt == event.hook.prompt and turn.tool != event.tool
-        turn = replace(turn, tool=event.tool) if is_news else turn
+        is_news = turn.prompt == event.hook.prompt and not turn.acted
+        turn = replace(turn, acted=True) if is_news else turn
     if turn is session.turn and dialog == session.dialog and session.ready:
         return session, ()
     return replace(session, turn=turn, dialog=dialog, ready=True), ()
@@ -289,7 +289,8 @@ def activity_seen(session: Session, event: ActivitySeen) -> Session:
         return session
     if turn.prompt not in (None, seen.prompt):
         return session
-    return replace(session, turn=replace(turn, prompt=seen.prompt, tool=seen.tool or turn.tool))
+    acted = turn.acted or seen.tool is not None
+    return replace(session, turn=replace(turn, prompt=seen.prompt, acted=acted))
 
 
 def _outdates(hook: Sighting, status: AgentStatus, now: float) -> bool:

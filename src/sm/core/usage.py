@@ -7,9 +7,9 @@ from sm.core.state import Session, Usage
 
 STATUSLINE, TRANSCRIPT = "statusline", "transcript"
 ASK_AFTER = 1.0
+"""The agent's own report comes a moment after each reply of the model; then it is asked for."""
 ASK_IN_TURN = 15.0
 """In a long turn the record is read now and then, not at every tool."""
-"""The agent's own report comes a moment after each reply of the model; then it is asked for."""
 
 
 def seen(session: Session, event: UsageSeen) -> Session:
@@ -21,11 +21,13 @@ def seen(session: Session, event: UsageSeen) -> Session:
     if known is not None:
         if known.at > sample.at:
             return session
+        tokens = _tokens(sample, known)
         sample = replace(
             sample,
-            tokens=_tokens(sample, known),
+            tokens=tokens,
             window=sample.window or known.window,
             model=sample.model or known.model,
+            outdated=_outdated(known) if tokens is None else None,
         )
     elif sample.tokens == 0:
         sample = replace(sample, tokens=None)
@@ -35,11 +37,16 @@ def seen(session: Session, event: UsageSeen) -> Session:
 def _tokens(sample: Usage, known: Usage) -> int | None:
     """An agent that was just started or failed has no number to tell. One that tells of nothing
     was just compacted: its own last number holds no more, one from its record does."""
-    if sample.tokens is None:
+    is_repeated = sample.source == STATUSLINE and sample.tokens == known.outdated
+    if sample.tokens is None or (known.tokens is None and is_repeated):
         return known.tokens
     if sample.tokens == 0:
         return None if known.source == STATUSLINE else known.tokens
     return sample.tokens
+
+
+def _outdated(known: Usage) -> int | None:
+    return known.outdated if known.tokens is None else known.tokens
 
 
 def is_news(session: Session, event: UsageSeen) -> bool:
@@ -77,8 +84,9 @@ def is_stale(session: Session) -> bool:
 
 
 def emptied(session: Session) -> Session:
-    """The context was compacted: what was known is no longer true."""
+    """The context was compacted: what was known is no longer true, also if it is told again."""
     usage = session.context.usage
     if usage is None:
         return session
-    return replace(session, context=replace(session.context, usage=replace(usage, tokens=None)))
+    usage = replace(usage, tokens=None, outdated=_outdated(usage))
+    return replace(session, context=replace(session.context, usage=usage))

@@ -181,7 +181,7 @@ def _facts(session: Session, now: float) -> list[str]:
         pane and f"pane {pane.id} in tmux session {pane.session}, process {pane.pid}",
         session.lost and "tmux did not answer when last asked",
         turn and f"a turn runs for {now - turn.started_at:.1f} s (prompt {turn.prompt or '?'})",
-        turn and turn.tool and f"its last tool is {turn.tool}",
+        turn and turn.acted and "it has called a tool",
         session.dialog and f"a dialog is open: {session.dialog}",
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
