@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import sm
-from bench import daemon_start, delivery, hook_round_trip, hooks_per_second, idle, tool_cost
+from bench import (
+    daemon_start,
+    delivery,
+    hook_round_trip,
+    hooks_per_second,
+    idle,
+    tool_cost,
+    transcript,
+)
 from bench.figures import Figure, table
 from bench.sizes import FULL, SMOKE, Sizes
 
@@ -20,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "start": daemon_start.measure,
     "idle": idle.measure,
     "tool-cost": tool_cost.measure,
+    "transcript": transcript.measure,
 }
 
 

@@ -20,6 +20,8 @@ class Sizes:
     cli_runs: int
     tool_rounds: int
     tool_calls: int
+    transcript_bytes: int
+    transcript_readings: int
 
 
 FULL = Sizes(
@@ -37,6 +39,8 @@ FULL = Sizes(
     cli_runs=21,
     tool_rounds=4,
     tool_calls=20,
+    transcript_bytes=1_000_000_000,
+    transcript_readings=200,
 )
 
 SMOKE = Sizes(
@@ -54,4 +58,6 @@ SMOKE = Sizes(
     cli_runs=1,
     tool_rounds=1,
     tool_calls=2,
+    transcript_bytes=1_000_000,
+    transcript_readings=3,
 )

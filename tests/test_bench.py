@@ -28,5 +28,7 @@ def test_the_smoke_run_prints_every_figure() -> None:
         "idle CPU",
         "sm version",
         "sm ls",
+        "200 KB of tool results behind it",
+        "read again after one more record",
     ]
     assert [name for name in figures if name not in done.stdout] == []

@@ -17,7 +17,7 @@ from sm.adapters.agents.demo.options import Options
 from sm.api import types
 from sm.cli.completion import whole_parser
 from sm.cli.main import COMMANDS
-from sm.core import delivery
+from sm.core import delivery, reasons
 from sm.core.terminal import Obstacle
 from sm.settings.config import Settings
 from sm.web.app import all_endpoints
@@ -129,7 +129,7 @@ def test_every_reason_for_waiting_is_explained() -> None:
     """Whatever `sm messages` says, its page says what helps."""
     table = text("receipts.md").partition("## Why a message waits")[2].partition("\n## ")[0]
     said = {part for row in _ROW.findall(table) for part in (row, *row.split("; "))}
-    words = {obstacle.words for obstacle in Obstacle} | set(delivery._STATE_REASONS.values())
+    words = {obstacle.words for obstacle in Obstacle} | set(reasons._STATE_REASONS.values())
 
     assert {w for w in words if w not in said and f"{w};" not in table} == set()
 

@@ -122,7 +122,28 @@ def test_the_scripts_run_and_are_closed_to_others(folders: SessionFolders, home:
 
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, b"", b"")
     assert launch.returncode == 127
-    assert {_mode(p) for p in home.bin.iterdir()} == {0o700}
+    assert {_mode(p) for p in home.bin.rglob("*")} == {0o700}
+
+
+def test_an_agent_finds_sm_behind_everything_else(folders: SessionFolders, home: Home) -> None:
+    """A virtual environment's sm need not be on the PATH of the person who made it."""
+    folders.write_scripts()
+
+    environment = folders.with_sm({"PATH": "/usr/bin:/bin", "A": "1"})
+
+    assert environment == {"PATH": f"{home.bin / 'path'}:/usr/bin:/bin", "A": "1"}
+    done = subprocess.run(["sm", "version"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout.split()[0], done.stderr) == (0, "sm", "")
+
+
+@pytest.mark.parametrize("path", [None, ""])
+def test_without_a_path_the_usual_one_holds(
+    folders: SessionFolders, home: Home, path: str | None
+) -> None:
+    """An empty one would mean the folder the agent happens to be in."""
+    environment = folders.with_sm({} if path is None else {"PATH": path})
+
+    assert environment["PATH"] == f"{home.bin / 'path'}:{os.defpath}"
 
 
 def test_a_hook_of_a_removed_installation_harms_no_agent(

@@ -26,6 +26,14 @@ def sm() -> Iterator[Sm]:
         yield made
 
 
+def withdraw(sm: Sm, handoff: str) -> None:
+    """Take a handoff of bob's back, and the word he is to be told of it."""
+    sm.start("handoffs", "cancel", handoff)
+    for message in sm.messages("bob", "--state", "queued"):
+        if "was not carried out" in message["text"]:
+            sm.run("cancel", message["id"])
+
+
 _SHAPES = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
     (r"\d\d:\d\d:\d\d\.\d{3}", "TIME"),

@@ -16,7 +16,10 @@ def test_attaching_shows_the_sessions_terminal(sm: Sm) -> None:
         outside.press(pane, "C-b")
         outside.press(pane, "d")
         how = ["display-message", "-p", "-t", pane, "#{pane_dead} #{pane_dead_status}"]
-        wait_until(lambda: outside.run(*how) == "1 0", seen=lambda: outside.screen(pane))
+        wait_until(
+            lambda: outside.run(*how) == "1 0",
+            seen=lambda: f"{outside.run(*how)}\n{outside.screen(pane)}",
+        )
 
     assert sm.state("ada") == "idle"
 

@@ -14,6 +14,16 @@ history_limit = 50000
 url = "sqlite"
 [archive]
 retention = "90d"
+[context_monitor]
+enabled = true
+early_threshold = "40%"
+warning_threshold = "50%"
+critical_threshold = "65%"
+fallback_tool_count = 500
+check_frequency = 1
+[handoff]
+max_document = "1MB"
+teach_agents = true
 [delivery]
 routes = {}
 [daemon]
@@ -63,7 +73,8 @@ def test_json_has_the_same_tables(own: Sm) -> None:
 
     shown = own.json("config")
 
-    assert list(shown) == ["tmux", "store", "archive", "delivery", "daemon"]
+    assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "delivery",
+                           "daemon"]  # fmt: skip
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

@@ -129,7 +129,9 @@ def test_a_message_to_a_daemon_that_hangs_is_told_with_its_id(
         hung.run("daemon", "start")
         for name, value in hung.environment.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(Client.call, "__kwdefaults__", {"query": None, "within": 4.0})
+        monkeypatch.setattr(
+            Client.call, "__kwdefaults__", {"query": None, "token": "", "within": 4.0}
+        )
         worker = hung.health()["worker"]
         os.kill(worker, signal.SIGSTOP)
         try:

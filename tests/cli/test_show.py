@@ -1,10 +1,14 @@
 """sm show"""
 
+from pathlib import Path
+
 import pytest
 
 from sm.api.types import SessionDetail
 from tests.cli.conftest import refusal, shape
+from tests.cli.test_handoff import inside
 from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
 
 
 def test_everything_about_a_session_is_shown(sm: Sm) -> None:
@@ -16,7 +20,7 @@ def test_everything_about_a_session_is_shown(sm: Sm) -> None:
 
     assert [line.split(" ")[0] for line in shown.splitlines()] == [
         "session", "agent", "state", "directory", "parent", "children", "started", "process",
-        "tmux", "context", "usage", "transcript", "queued", "last", "raw",
+        "tmux", "context", "usage", "compacted", "transcript", "queued", "last", "raw",
     ]  # fmt: skip
     assert told["session"] == "bob (ID)"
     assert told["agent"] == "demo --delay 0"
@@ -39,6 +43,24 @@ def test_reminders_are_shown(sm: Sm) -> None:
     sm.run("remind", "--cancel", reminder)
 
     assert f"reminder {reminder}  look at the build\n" in shown
+
+
+def test_the_contexts_before_and_the_handoff_under_way_are_shown(sm: Sm, tmp_path: Path) -> None:
+    """How a session came to where it is."""
+    document = tmp_path / "handoff.md"
+    document.write_text("# Goal\nthe shop\n")
+    sm.new_demo("zoe")
+    handoff = sm.json("handoff", str(document), environment=inside(sm, "zoe"))["id"]
+    wait_until(lambda: sm.json("handoffs", "show", handoff)["state"] == "done")
+    sm.run("send", "zoe", "%ask touch y", "--wait", "20", "--no-notify")
+    sm.wait_state("zoe", "waiting")
+    second = sm.json("handoff", str(document), environment=inside(sm, "zoe"))["id"]
+    shown = sm.run("show", "zoe")
+    sm.run("kill", "zoe")
+
+    assert f"handoff     {second} is under way: sm handoffs show {second}\n" in shown
+    (past,) = [line for line in shown.splitlines() if line.startswith("context 1")]
+    assert shape(sm, past) == "context 1 handoff MESSAGE AGE ago (UUID)"
 
 
 def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:

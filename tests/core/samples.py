@@ -5,11 +5,15 @@ from typing import Any
 
 from sm.core.effects import Effect
 from sm.core.events import (
+    ArtifactsCaptured,
+    ClearTyped,
     ContextStarted,
     DialogOpened,
     EnterPressed,
     Event,
+    HandoffRequested,
     Hook,
+    HookEvent,
     MessageQueued,
     PromptAccepted,
     ScreenSeen,
@@ -18,8 +22,9 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
 )
-from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
+from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PaneId, PromptId, SessionId
 from sm.core.message import Message
+from sm.core.passage import Handoff, HandoffState
 from sm.core.session import advance
 from sm.core.state import Context, Session, Sighting, Source, State
 from sm.core.terminal import Pane, Screen, Sign
@@ -145,3 +150,77 @@ def held(session: Session, number: int = 1) -> Message:
     found = session.message(MessageId(f"{number:012x}"))
     assert found is not None
     return found
+
+
+# --- a handoff -----------------------------------------------------------------------------
+
+HANDOFF = HandoffId("a" * 12)
+CLEAR_MARK = f"{HANDOFF}.1"
+NEXT = ContextId("context-2")
+
+
+def handoff(handoff_id: str = HANDOFF, /, **changes: Any) -> Handoff:
+    """As ada's request brings it, with the copy of her document."""
+    plain = Handoff(
+        id=HandoffId(handoff_id),
+        session=ADA,
+        requested_at=NOON,
+        source="/shop/handoff.md",
+        document=f"/kept/{handoff_id}/handoff.md",
+        log="/logs/ada/raw.log",
+    )
+    return replace(plain, **changes)
+
+
+def requested(handoff_id: str = HANDOFF, /) -> HandoffRequested:
+    return HandoffRequested(handoff=handoff(handoff_id))
+
+
+def captured(handoff_id: str = HANDOFF, /) -> ArtifactsCaptured:
+    return ArtifactsCaptured(
+        handoff=HandoffId(handoff_id),
+        document=f"/kept/{handoff_id}/handoff.md",
+        dump=f"/kept/{handoff_id}/dump.txt",
+        artifacts=f"/kept/{handoff_id}/artifacts.json",
+        evidence="the document as it is now",
+    )
+
+
+CLEARED = started("clear", context=NEXT, at=NOON + 6)
+"""ada's own report of her next context."""
+REQUESTED = after(WORKING, requested())
+"""ada asked for a handoff in the turn that runs."""
+CAPTURING = after(REQUESTED, stopped(0), at=NOON + 5)
+CLEARING = after(CAPTURING, captured(), at=NOON + 5)
+TYPED = after(CLEARING, ClearTyped(mark=CLEAR_MARK, evidence="/clear, Enter 1"), at=NOON + 5)
+PROMPTING = after(TYPED, CLEARED, at=NOON + 6)
+
+
+def passing(session: Session) -> Handoff:
+    """The handoff of a session, open or just closed; it must be there."""
+    (found,) = session.handoffs
+    return found
+
+
+def wake(session: Session) -> Message:
+    """The first prompt of the next context; it must be there."""
+    (found,) = [m for m in session.messages if m.handoff is not None]
+    return found
+
+
+def woken(session: Session, *, at: float = NOON + 7, prompt: int = 9) -> Session:
+    """The next context reports its first prompt."""
+    report = prompted(prompt, of=wake(session), at=at)
+    return after(session, in_next(report), at=at)
+
+
+def in_next(event: HookEvent) -> HookEvent:
+    """The same report, from the next context."""
+    return replace(event, hook=replace(event.hook, context=NEXT))
+
+
+def closed(session: Session) -> tuple[HandoffState, str]:
+    """How a session's handoff ended, and why."""
+    over = passing(session)
+    assert not over.is_open
+    return over.state, over.steps[-1].evidence

@@ -498,14 +498,6 @@ def test_nobody_is_told_who_did_not_ask(changes: dict[str, object]) -> None:
     assert texts([*through(session, stopped(1))[1]]) == []
 
 
-def test_a_notice_is_the_same_notice_when_it_is_made_again() -> None:
-    """After a crash the same cause gives the same message id; another cause another."""
-    first = delivery.notice(IDLE, BOB, "m1", "ada stopped", NOON)
-
-    assert delivery.notice(IDLE, BOB, "m1", "ada stopped", NOON + 5).message.id == first.message.id
-    assert delivery.notice(IDLE, BOB, "m2", "ada stopped", NOON).message.id != first.message.id
-
-
 def test_long_last_words_are_cut() -> None:
     """A notice is a line, not a report."""
     session = after(IDLE, queued(sender=BOB), prompted(1, of=HELLO))
@@ -561,21 +553,3 @@ def test_a_crashed_session_keeps_its_messages() -> None:
     session = after(WORKING, queued(), AgentExited(status=1, signal=None, evidence="gone"))
 
     assert held(session).state is MessageState.QUEUED
-
-
-# --- why a message waits -------------------------------------------------------------------
-
-
-def test_a_waiting_message_says_why() -> None:
-    """In words for a person: the obstacle, the message before it, or what ada is doing."""
-    session = after(WORKING, queued(), queued(2))
-    first, second = held(session), held(session, 2)
-
-    assert (
-        delivery.why_waiting(session, first) == "the agent is working; it comes at the turn's end"
-    )
-    behind = f"behind message {HELLO.id}: the agent is working; it comes at the turn's end"
-    assert delivery.why_waiting(session, second) == behind
-    draft = replace(first, held=Obstacle.DRAFT.words)
-    assert delivery.why_waiting(session, draft) == Obstacle.DRAFT.words
-    assert delivery.why_waiting(session, replace(first, state=MessageState.DONE)) is None

@@ -10,7 +10,6 @@ from sm.core.delivery import (
     NOTE_TAKEN_WITHIN,
     RECORDED,
     STOP_REPLIES_ALLOWED,
-    why_waiting,
 )
 from sm.core.effects import InterruptTurn, PasteText, QueueNotice, RingBell, SeekMessage
 from sm.core.envelope import length
@@ -34,6 +33,7 @@ from sm.core.events import (
 )
 from sm.core.ids import PromptId
 from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
+from sm.core.reasons import why_waiting
 from sm.core.state import Session, State, Step
 from sm.core.terminal import AgentStatus, Obstacle, Place, Sign
 from tests.core.samples import (
@@ -57,7 +57,7 @@ from tests.core.samples import (
     tool,
 )
 
-FITS = length(HELLO.id, "you", HELLO.text)
+FITS = length(HELLO)
 ALL = tuple(Way(route=route) for route in Route)
 READY = replace(IDLE, ways=ALL, bell=True)
 WORKING = after(READY, prompted(0))

@@ -23,7 +23,9 @@ def test_what_types_rings_or_launches_must_look_first() -> None:
     """After a crash these run again and must recognise what was already done."""
     careful = {kind.__name__ for kind in get_args(Effect) if not kind.repeatable}
 
-    assert careful == {"LaunchAgent", "PasteText", "PressEnter", "RingBell", "InterruptTurn"}
+    assert careful == {
+        "LaunchAgent", "PasteText", "PressEnter", "RingBell", "InterruptTurn", "ClearContext",
+    }  # fmt: skip
 
 
 def test_each_enter_has_a_mark_of_its_own() -> None:

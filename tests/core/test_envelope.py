@@ -61,6 +61,8 @@ def test_words_typed_beside_a_message_do_not_hide_it(text: str, words: str) -> N
         f"hello\n{tail(ID)}",
         f"what is {head(ID, 'you')}\n?",
         f"what is {head(ID, 'you')}\nhello\n{tail(OTHER)}",
+        f"Read this: {wrap(ID, 'you', 'hello')}",
+        f"Read /doc.md and continue from where you left off.\n{wrap(ID, 'you', 'hello')}",
     ],
 )
 def test_a_marker_alone_proves_nothing(prompt: str) -> None:
@@ -92,3 +94,19 @@ def test_a_command_arrives_as_text(text: str) -> None:
 def test_tabs_become_blanks() -> None:
     """A tab in a prompt box would complete a word instead."""
     assert sanitise("a\tb\r\nc\rd") == "a    b\nc\nd"
+
+
+FIRST = f"Read /doc.md and continue from where you left off.\n\n… (handoff {'a' * 12}).\n{tail(ID)}"
+"""The first prompt after a handoff."""
+
+
+def test_the_first_prompt_of_a_context_is_known_by_its_own_words() -> None:
+    """Also with a person's words behind it, even where they quote another message."""
+    assert message_in(FIRST) == ID
+    assert message_in(f"{FIRST} and {wrap(OTHER, 'you', 'hello')}") == ID
+    assert unwrap(FIRST) is None
+
+
+def test_the_first_prompt_is_found_among_a_persons_words() -> None:
+    assert quoted_in(f"please: {FIRST}") == (ID,)
+    assert quoted_in(f"{wrap(OTHER, 'you', 'hello')} {FIRST}") == (OTHER, ID)

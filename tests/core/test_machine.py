@@ -440,12 +440,14 @@ class Exchange(RuleBasedStateMachine):
         received = self.agent.received
         assert len(received) == len(set(received)), received
         texts = [envelope.unwrap(prompt) for prompt in self.agent.got]
-        assert [text for text in texts if text] == [f"text of {m}" for m in received]
+        enveloped = [self.sent[m] for m in received if self.sent[m].handoff is None]
+        assert [text for text in texts if text] == [message.text for message in enveloped]
 
     @invariant()
     def messages_of_one_mode_keep_their_order(self) -> None:
         for mode in Mode:
-            arrived = [m for m in self.agent.received if self.sent[m].mode is mode]
+            messages = [self.sent[m] for m in self.agent.received]
+            arrived = [m.number for m in messages if m.mode is mode and m.handoff is None]
             assert arrived == sorted(arrived)
 
     @invariant()
@@ -488,8 +490,11 @@ class Exchange(RuleBasedStateMachine):
         self.agent.box = self.agent.stash = ""
         for _ in range(40 + 15 * len(self.sent)):
             self.one_quiet_round(16.0)
-            if not any(m.is_open for m in self.sent.values()) and not self.pending:
+            if self.is_settled():
                 return
+
+    def is_settled(self) -> bool:
+        return not any(m.is_open for m in self.sent.values()) and not self.pending
 
     def one_quiet_round(self, seconds: float) -> None:
         while self.agent.hooks:

@@ -377,3 +377,25 @@ def test_a_tool_names_a_turn_that_was_only_seen() -> None:
     assert named.turn is not None
     assert (named.turn.prompt, named.turn.started_at) == ("P4", NOON)
     assert after(named, stopped(4), at=NOON + 5).state is State.IDLE
+
+
+def test_what_runs_in_the_background_is_that_of_the_last_turn() -> None:
+    """A late report, a failed turn and a new context know nothing of it."""
+    ended = TurnEnded(hook=hook("Stop", 1, NOON + 5), last_words="", tasks=("npm test",))
+    session = after(WORKING, ended, at=NOON + 5)
+    assert session.tasks == ("npm test",)
+
+    assert after(session, started("clear", context="c2", at=NOON + 6), at=NOON + 6).tasks == ()
+    working = after(session, prompted(2, at=NOON + 6), at=NOON + 6)
+    failed = TurnFailed(hook=hook("StopFailure", 2, NOON + 7), error="overloaded")
+    assert after(working, failed, at=NOON + 7).tasks == ()
+    late = replace(ended, hook=hook("Stop", 0, NOON + 4), tasks=("old",))
+    assert after(working, late, at=NOON + 7).tasks == ("npm test",)
+
+
+def test_a_new_context_was_never_compacted() -> None:
+    compacted = ContextCompacted(hook=hook("PostCompact", 1, NOON + 1), trigger="auto")
+    session = after(IDLE, compacted, at=NOON + 1)
+    assert session.context.compacted is not None
+
+    assert after(session, started("clear", context="c2", at=NOON + 2)).context.compacted is None

@@ -80,10 +80,12 @@ def test_a_new_context_begins_empty() -> None:
 @pytest.mark.parametrize(
     ("changes", "is_news"),
     [({}, False), ({"at": NOON + 9}, False), ({"at": NOON - 9, "tokens": 1}, False),
+     ({"at": NOON + usage.REPEATED_AFTER}, True),
      ({"tokens": 1}, True), ({"window": 5}, True), ({"model": "opus"}, True)],
 )  # fmt: skip
 def test_only_what_says_something_new_is_stored(changes: dict[str, Any], is_news: bool) -> None:
-    """A status line comes after every reply and mostly repeats itself."""
+    """A status line comes after every reply and mostly repeats itself. Now and then that counts:
+    it shows that somebody still tells."""
     assert usage.is_news(USED, seen(**changes)) is is_news
 
 

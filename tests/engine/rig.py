@@ -2,18 +2,22 @@
 
 import asyncio
 import contextlib
+import shutil
+import tempfile
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.store.memory import MemoryStore
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
 from sm.core.message import TYPING, Mode, Route, Way
-from sm.core.state import Session
-from sm.engine.engine import Engine, NewMessage, NewSession
+from sm.core.state import USUAL, Session, Thresholds
+from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
 from sm.engine.ports import Store
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
@@ -105,9 +109,15 @@ class Rig:
     rendered: list[Path] = field(default_factory=list)
     ways: tuple[Way, ...] = TYPING
     routes: Collection[Route] = tuple(Route)
+    thresholds: Thresholds = USUAL
+    teaches: bool = False
+    """Agents are told of sm handoff."""
+    kept: Path = field(default_factory=lambda: Path(tempfile.mkdtemp()))
+    """Where handoffs are kept."""
 
     def __post_init__(self) -> None:
         self.processes = ProcessTable(self.world)
+        weakref.finalize(self, shutil.rmtree, self.kept)
 
     def build(self) -> Engine:
         return Engine(
@@ -123,7 +133,11 @@ class Rig:
             render=self._render,
             inbox=self.inbox,
             routes=lambda _: self.routes,
+            thresholds=self.thresholds,
             hook_url=lambda _: None,
+            handoffs=HandoffFolders(lambda session: self.kept / session),
+            handoff_rules=HandoffRules(largest_document=10_000, teach_agents=self.teaches),
+            token=lambda session: f"token of {session}",
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:
@@ -148,7 +162,7 @@ class Rig:
         """Take in everything the agent has to report."""
         while agent.hooks:
             hook = agent.hooks[0].hook
-            await engine.hook(
+            await engine.reports.take(
                 agent.session, f"{agent.session} 0".encode(), hook=hook.id, at=hook.at
             )
             agent.hooks.pop(0)

@@ -1,9 +1,11 @@
 """Effects carried out in order, each outcome an event, nothing lost to an error."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
+from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, QueueNotice, RenameTmux
 from sm.core.events import AgentStarted, EffectFailed, TmuxRenamed
 from sm.core.ids import MessageId, SessionId
@@ -11,6 +13,7 @@ from sm.core.journal import PendingEffect
 from sm.core.message import Message
 from sm.core.state import Session, State
 from sm.engine.actor import RETRY_AFTER, Actor
+from sm.engine.archivist import Archivist
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
 from sm.engine.reader import Reader
@@ -30,7 +33,10 @@ class Stage:
         dialects = ScriptedDialects(self.world)
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
         launcher = Launcher(self.world, processes, self.folders, ScriptedDialects(self.world))
-        self.actor = Actor(self.world, typist, launcher, Reader(dialects, LoopClock()), self.log)
+        reader = Reader(dialects, LoopClock())
+        handoffs = HandoffFolders(lambda _: Path("/nowhere"))
+        archivist = Archivist(self.world, handoffs, LoopClock(), 1000)
+        self.actor = Actor(self.world, typist, launcher, reader, archivist, self.log)
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)

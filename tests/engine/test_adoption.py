@@ -8,7 +8,8 @@ from sm.core.adoption import Process
 from sm.core.ids import ContextId, HookId, SessionId
 from sm.core.state import State
 from sm.core.terminal import AgentStatus, Sign
-from sm.engine.engine import Engine, NewAdoption, RefusedError
+from sm.engine.engine import Engine, NewAdoption
+from sm.engine.naming import RefusedError
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, said
 from tests.engine.world import STARTED, Agent
 
@@ -248,7 +249,7 @@ async def test_after_a_restart_it_is_there_again(rig: Rig) -> None:
 
 
 async def stray(engine: Engine, payload: str) -> bytes:
-    return await engine.stray_hook(
+    return await engine.reports.take_stray(
         payload.encode(), hook=HookId(f"hook of {payload}"), at=engine.clock.now()
     )
 

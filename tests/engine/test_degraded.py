@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from sm.core.message import Route, Way
+from sm.core.monitor import SILENT_FOR
 from sm.core.state import Exit, Session, State, Usage
-from sm.core.usage import STATUSLINE, TRANSCRIPT
+from sm.core.usage import OVERDUE_TOOLS, STATUSLINE, TRANSCRIPT
 from sm.engine.degraded import PATIENCE, degraded
 from tests.core.samples import ADA, GENERIC, IDLE, NOON
 from tests.engine.world import ScriptedDialect, World
@@ -57,6 +58,22 @@ def test_silence_and_an_unknown_screen_are_given_time() -> None:
 
     unknown = replace(WELL, state=State.UNKNOWN)
     assert (told(unknown), told(unknown, at=NOON + PATIENCE + 1)) == ([], ["screen"])
+
+
+def test_a_window_nobody_tells_is_missed_where_thresholds_are_parts_of_it() -> None:
+    sample = replace(SAMPLE, source=TRANSCRIPT, window=None)
+
+    assert told(with_context(WELL, usage=sample)) == ["status line", "window"]
+    opted_out = replace(WELL, monitored=False)
+    assert told(with_context(opted_out, usage=sample)) == ["status line"]
+
+
+def test_an_agent_that_works_without_telling_its_usage_is_named() -> None:
+    """Long enough, and once: it is shown where people look, nothing is sent."""
+    working = replace(WELL, state=State.WORKING, tools=OVERDUE_TOOLS)
+
+    assert told(working, at=NOON + SILENT_FOR - 1) == []
+    assert told(working, at=NOON + SILENT_FOR) == ["usage"]
 
 
 def test_nothing_is_expected_of_an_agent_that_reports_nothing_or_is_gone() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from sm.core.events import TurnEnded
 from sm.core.ids import HookId, MessageId, ReminderId, SessionId
 from sm.core.launch import MalformedHookError
 from sm.core.message import MessageState, Mode
-from sm.core.state import State
-from sm.engine.engine import LAUNCH_WITHIN, MAX_TEXT, Engine, RefusedError
+from sm.core.monitor import is_watching
+from sm.core.state import USUAL, State
+from sm.engine.engine import LAUNCH_WITHIN, MAX_TEXT, Engine
 from sm.engine.loop import UnknownSessionError
-from sm.engine.naming import NameRefusedError, NotFoundError
+from sm.engine.naming import NameRefusedError, NotFoundError, RefusedError
 from sm.engine.ports import Store
 from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, Rig, new, said, tick
 
@@ -57,7 +59,7 @@ async def test_a_repeated_request_is_not_answered_before_the_first_is_on_the_dis
                 engine.send(said()),
                 engine.remind("ada", "tea", due_in=9, every=None, sender=None,
                               reminder_id=ReminderId("r")),
-                engine.hook(ADA, b"ada 0", hook=HookId("h"), at=0),
+                engine.reports.take(ADA, b"ada 0", hook=HookId("h"), at=0),
             ]  # fmt: skip
 
         flaky.open.clear()
@@ -174,6 +176,25 @@ async def test_a_session_is_renamed_here_and_in_tmux(rig: Rig) -> None:
 
         assert rig.world.agent().tmux_name == "grace"
         assert engine.find("grace").id == ADA
+
+
+async def test_an_opt_out_outlives_the_daemon_and_its_configuration(rig: Rig) -> None:
+    """Thresholds are the configuration's, whether to be warned is the session's."""
+    rig.thresholds = replace(USUAL, enabled=False)
+    async with rig.running() as engine:
+        await rig.start(engine, monitored=False)
+        await rig.start(engine, BOB)
+
+    rig.thresholds = replace(USUAL, tool_count=7)
+    async with rig.running() as engine:
+        ada, bob = engine.session(ADA), engine.session(BOB)
+        assert ada.thresholds == bob.thresholds == rig.thresholds
+        assert (is_watching(ada), is_watching(bob)) == (False, True)
+
+        assert is_watching(await engine.monitor("ada", on=True))
+        await engine.kill("ada", by="a test")
+        with pytest.raises(RefusedError, match="ada has ended"):
+            await engine.monitor(ADA, on=False)
 
 
 # --- messages ------------------------------------------------------------------------------
@@ -372,7 +393,7 @@ async def test_a_hook_is_taken_in_once(rig: Rig, flaky: FlakyStore) -> None:
     async with rig.running() as engine:
         await engine.new_session(new())
         for _ in range(3):
-            await engine.hook(ADA, b"ada 0", hook=HookId("h1"), at=engine.clock.now())
+            await engine.reports.take(ADA, b"ada 0", hook=HookId("h1"), at=engine.clock.now())
 
     assert sum(batch.count("ContextStarted") for batch in flaky.kinds) == 1
 
@@ -382,9 +403,9 @@ async def test_a_hook_nobody_understands_is_refused(rig: Rig) -> None:
     async with rig.running() as engine:
         await engine.new_session(new())
         with pytest.raises(MalformedHookError):
-            await engine.hook(ADA, b"?", hook=HookId("h1"), at=0)
+            await engine.reports.take(ADA, b"?", hook=HookId("h1"), at=0)
         with pytest.raises(UnknownSessionError):
-            await engine.hook(SessionId("nobody"), b"?", hook=HookId("h1"), at=0)
+            await engine.reports.take(SessionId("nobody"), b"?", hook=HookId("h1"), at=0)
 
 
 async def test_a_new_daemon_hears_the_agents_before_it_acts(rig: Rig) -> None:

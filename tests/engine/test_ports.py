@@ -9,6 +9,7 @@ import pytest
 from sm.adapters.agents import Dialects as RealDialects
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.generic.dialect import GenericDialect
+from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes as RealInboxes
 from sm.adapters.store.memory import MemoryStore
 from sm.adapters.store.sql import SqlStore
@@ -16,7 +17,7 @@ from sm.adapters.system import ProcessTable as RealProcesses
 from sm.adapters.system import SystemClock
 from sm.adapters.tmux.router import TmuxRouter
 from sm.engine import ports
-from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
+from sm.engine.ports import Clock, Dialect, Dialects, Handoffs, Inbox, Processes, Store, Terminal
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Inboxes, ProcessTable, ScriptedDialect, ScriptedDialects, World
 
@@ -34,6 +35,7 @@ FITS = [
     (Processes, ProcessTable),
     (Inbox, RealInboxes),
     (Inbox, Inboxes),
+    (Handoffs, HandoffFolders),
     (Clock, SystemClock),
     (Clock, LoopClock),
 ]

@@ -35,7 +35,7 @@ from sm.core.launch import (
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
-from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.terminal import (
     AgentStatus,
     NoteState,
@@ -119,6 +119,8 @@ class Agent:
     """It was told to watch its inbox."""
     notes: list[str] = field(default_factory=list)
     """Taken from the inbox, not yet given to the model."""
+    tasks: tuple[str, ...] = ()
+    """What runs beside it in the background."""
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
 
@@ -180,6 +182,8 @@ class Agent:
             self.interrupt()
         elif key == "C-s":
             self.box, self.stash = self.stash, self.box
+        elif key == "C-u":
+            self.box = ""
         elif envelope.message_in(self.box) and not self.box.endswith("]"):
             self.wrongs.append(f"sent with a person's words: {self.box!r}")
         elif self.swallows:
@@ -192,7 +196,10 @@ class Agent:
     def submit(self) -> None:
         """Give what stands in the box to the model."""
         prompt, self.box, self.stash = self.box, self.stash, ""
-        self.begin(prompt)
+        if prompt == "/clear":
+            self.hooks.append(self.clear())
+        else:
+            self.begin(prompt)
 
     def begin(self, prompt: str) -> None:
         self.turns += 1
@@ -317,7 +324,7 @@ class Agent:
     def finish(self, words: str = "done") -> None:
         self.write(Line(self.now(), reply=self.replies))
         hook = replace(self.hook("Stop"), answerable=self.waits)
-        ended = TurnEnded(hook=hook, last_words=words)
+        ended = TurnEnded(hook=hook, last_words=words, tasks=self.tasks)
         self.hooks.append(ended)
         if self.waits:
             self.awaiting.append(ended)
@@ -420,6 +427,10 @@ class World:
         if agent is not None and agent.stuck is not None:
             await agent.stuck.wait()
         return agent.view() if agent is not None else None
+
+    async def dump(self, pane: PaneId) -> bytes | None:
+        view = await self.look(pane)
+        return None if view is None else "".join(f"{line}\n" for line in view.lines).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         self._answers()
@@ -580,17 +591,23 @@ class ScriptedDialect:
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         return envelope.message_in(screen.draft) == message
 
-    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+    def box_holds_only(self, screen: Screen, message: MessageId, opening: str) -> bool:
         """Nothing but the message: with a person's words beside it, it is their draft."""
-        begins = screen.draft.startswith(f"[sm message {message} ")
+        begins = envelope.message_in(screen.draft) == message
         return begins and screen.draft.endswith(envelope.tail(message))
 
     def search(self, transcript_path: Path, attempt: Attempt) -> Record:
         session = transcript_path.name.partition(".")[0]
         return self.world.agent(session).search(str(transcript_path), attempt)
 
-    def greeting(self, inbox: str | None) -> bytes:
-        return (inbox or "").encode()
+    clear_command: str | None = "/clear"
+    erase_key: str = "C-u"
+
+    def is_fresh(self, view: View) -> bool:
+        return True
+
+    def greeting(self, inbox: str | None, lesson: str) -> bytes:
+        return f"{inbox or ''}{lesson}".encode()
 
     def answer(self, event: HookEvent, text: str) -> bytes:
         return text.encode()
@@ -601,7 +618,7 @@ class ScriptedDialect:
     def read_activity(self, transcript_path: Path) -> Activity:
         return Activity(prompt=None, tool=None)
 
-    def compacts_at(self, session: Session) -> int | None:
+    def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None
 
     def find(self, processes: Sequence[Process]) -> list[Found]:
@@ -625,7 +642,11 @@ class ScriptedDialect:
         if told is not None:
             return told
         agent = self.world.agent(transcript_path.name.partition(".")[0])
-        return AgentStatus(sign=agent.sign, at=agent.since) if agent.waits else None
+        if not agent.waits:
+            return None
+        return AgentStatus(
+            sign=agent.sign, at=agent.since, context=agent.context, transcript=agent.transcript
+        )
 
 
 @dataclass(slots=True)
@@ -711,6 +732,9 @@ class NoFolders:
 
     def make(self, session: SessionId) -> None:
         self.prepared[session] = {}
+
+    def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]:
+        return dict(environment)
 
     def note_adopted(self, session: SessionId) -> None:
         self.adopted.add(session)

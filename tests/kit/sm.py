@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from sm.api import starting
 from sm.api.client import Client
+from sm.core.handoff import LESSON
 from sm.settings.home import Home
 from tests.kit.tmux import wait_until
 
@@ -73,11 +74,12 @@ class Sm:
         return session
 
     def received(self, name: str) -> list[str]:
-        """Every prompt the demo agent's model got."""
+        """Every prompt the demo agent's model got; not what each new context is taught."""
         path = self.received_file(name)
         if not path.exists():
             return []
-        return [json.loads(line)["prompt"] for line in path.read_text().splitlines() if line]
+        told = [json.loads(line)["prompt"] for line in path.read_text().splitlines() if line]
+        return [prompt for prompt in told if prompt != LESSON]
 
     def received_file(self, name: str) -> Path:
         return self.folder / f"{name}.received.jsonl"

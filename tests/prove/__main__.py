@@ -2,10 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, ladder, texts
+from tests.prove import chaos, commits, crowd, handoffs, ladder, texts
 from tests.prove.ledger import Verdict
 
 
@@ -45,6 +45,21 @@ def claude(seed: int, *, installed: bool = False) -> Callable[[Sm], tuple[Verdic
     return lambda sm: ladder.mixed(sm, messages=100, seed=seed, installed=installed)
 
 
+def handoff_points(
+    points: Callable[[Sm], Iterator[tuple[int, str, Verdict]]],
+) -> Callable[[Sm], tuple[Verdict, str]]:
+    def run(sm: Sm) -> tuple[Verdict, str]:
+        total, reached = Verdict(), 0
+        for at, when, verdict in points(sm):
+            total += verdict
+            reached += 1
+            if not verdict.holds:
+                print(f"  commit {at} ({when}): {verdict}", flush=True)
+        return total, f"{reached} points"
+
+    return run
+
+
 PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "texts": all_texts,
     "kill -9 at every commit point": commit_points,
@@ -54,6 +69,12 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "crowd": whole_crowd,
     "the real Claude Code in random states": claude(1),
     "the real Claude Code, after sm install": claude(2, installed=True),
+    "20 handoffs of the real Claude Code": lambda sm: handoffs.real_client(sm, times=20),
+    "50 messages while it hands over": lambda sm: handoffs.sent_meanwhile(sm, messages=50),
+    "kill -9 at every commit of a handoff, demo": handoff_points(handoffs.every_commit),
+    "kill -9 at every commit of a handoff, real Claude Code": handoff_points(
+        handoffs.every_commit_of_the_real_client
+    ),
 }
 
 

@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sm.core.message import Route
-from sm.settings.config import ROUTES, ConfigError, Settings, load, seconds, size
+from sm.settings.config import ROUTES, ConfigError, Settings, load, percent, seconds, size
+
+MONITOR = "[context_monitor]\n"
 
 
 @pytest.fixture
@@ -31,6 +33,7 @@ def test_without_a_file_the_defaults_hold(path: Path) -> None:
     assert (loaded.tmux.socket, loaded.tmux.history_limit) == ("sm", 50_000)
     assert (loaded.store.url, loaded.archive.retention) == ("sqlite", "90d")
     assert (loaded.daemon.log_level, loaded.daemon.log_size) == ("info", "5MB")
+    assert (loaded.handoff.max_document, loaded.handoff.teach_agents) == ("1MB", True)
 
 
 def test_what_the_file_says_is_taken(path: Path) -> None:
@@ -41,6 +44,16 @@ def test_what_the_file_says_is_taken(path: Path) -> None:
 
     assert (loaded.tmux.history_limit, loaded.tmux.socket) == (1000, "sm")
     assert loaded.daemon.log_level == "debug"
+
+
+def test_thresholds_of_unlike_kinds_are_not_compared(path: Path) -> None:
+    """Only an agent's window tells which is the higher one."""
+    path.write_text(f"{MONITOR}warning_threshold = 100000\ncritical_threshold = 130000\n")
+
+    monitor = load(path).context_monitor
+
+    assert (monitor.early_threshold, monitor.warning_threshold) == ("40%", 100_000)
+    assert (percent("40%"), percent(" 12.5 % ")) == (40.0, 12.5)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +90,24 @@ def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -
         ("[tmux]\nhistory_limit = 99\n", "tmux.history_limit must be between 100 and 10000000."),
         ("[tmux]\nhistory_limit = 10000001\n", "tmux.history_limit must be between"),
         ("[store]\nurl = 'mysql://x'\n", 'store.url must be "sqlite".'),
+        (MONITOR + "early_threshold = 'half'\n", "context_monitor.early_threshold must be a part"),
+        (MONITOR + "warning_threshold = 0\n", "context_monitor.warning_threshold must be a part"),
+        (MONITOR + "critical_threshold = '101%'\n", "context_monitor.critical_threshold must be"),
+        (
+            MONITOR + "warning_threshold = '66%'\n",
+            "context_monitor.critical_threshold must be above warning_threshold.",
+        ),
+        (
+            MONITOR + "early_threshold = 9\nwarning_threshold = 9\n",
+            "context_monitor.warning_threshold must be above early_threshold.",
+        ),
+        (MONITOR + "fallback_tool_count = 0\n", "context_monitor.fallback_tool_count must be more"),
+        (MONITOR + "check_frequency = 0\n", "context_monitor.check_frequency must be more than 0."),
         ("[archive]\nretention = 'long'\n", 'archive.retention must be a time such as "90d"'),
         ("[archive]\nretention = '90'\n", 'archive.retention must be a time such as "90d"'),
         ("[daemon]\nlog_level = 'loud'\n", "daemon.log_level must be debug, info, warning or"),
         ("[daemon]\nlog_size = 'big'\n", 'daemon.log_size must be a size such as "5MB"'),
+        ("[handoff]\nmax_document = 'big'\n", 'handoff.max_document must be a size such as "1MB"'),
         (f"[daemon]\nlog_size = '{'9' * 400}B'\n", "daemon.log_size must be a size such as"),
     ],
 )

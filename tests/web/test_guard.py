@@ -89,8 +89,29 @@ def test_a_sessions_token_is_good_for_its_own_hooks(web: Web) -> None:
     assert answer.status == 204
 
 
+def test_a_sessions_token_is_good_for_its_own_handoff(web: Web) -> None:
+    """It gets as far as the endpoint, which asks for more than these words."""
+    answer = web.call(
+        "POST", f"/sessions/{web.ada}/handoff", {}, headers=_session_token(web, web.ada)
+    )
+
+    assert answer.status == 400
+
+
 @pytest.mark.parametrize(
-    "path", ["/hooks/{gone}", f"/hooks/{NOBODY}", "/hooks/..%2F{gone}", "/sessions/{ada}/messages"]
+    "path",
+    [
+        "/hooks/{gone}",
+        f"/hooks/{NOBODY}",
+        "/hooks/..%2F{gone}",
+        "/sessions/{ada}/messages",
+        "/sessions/{gone}/handoff",
+        f"/sessions/{NOBODY}/handoff",
+        "/sessions/..%2F{ada}/handoff",
+        "/sessions/{ada}/handoff/x",
+        "/sessions/{ada}",
+        "/handoffs",
+    ],
 )
 def test_a_sessions_token_is_good_for_nothing_else(web: Web, path: str) -> None:
     """An agent can neither speak for another one nor give orders."""

@@ -38,6 +38,9 @@ def keep_written(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     write_private(path, content, mode=mode)
 
 
+_SM = "import sys; from sm.cli.main import main; sys.exit(main())"
+
+
 class SessionFolders:
     """Fits the engine's ``Folders``."""
 
@@ -118,6 +121,11 @@ class SessionFolders:
         """Delete the folder of a session that was never stored, or is kept no longer."""
         shutil.rmtree(self.folder(session), ignore_errors=True)
 
+    def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The environment with our own ``sm`` first on its PATH: others have programs so called."""
+        path = environment.get("PATH") or os.defpath
+        return {**environment, "PATH": f"{self._home.bin / 'path'}{os.pathsep}{path}"}
+
     def write_scripts(self) -> None:
         """Agents call these by a path that stays; what they run follows each installation."""
         agents = Path(__file__).parent / "agents"
@@ -127,6 +135,9 @@ class SessionFolders:
         line = [str(agents / "statusline.py"), str(self._home.socket), str(self._home.sessions)]
         self._script("statusline", line, otherwise="exit 0")
         self._script("launch", [str(agents / "launch.py")], otherwise="exit 127")
+        call = shlex.join([sys.executable, "-I", "-c", _SM])
+        script = f'#!/bin/sh\nexec {call} "$@"\n'.encode()
+        keep_written(self._home.bin / "path" / "sm", script, mode=0o700)
 
     def _script(self, name: str, call: list[str], *, first: str = "", otherwise: str) -> None:
         python = shlex.quote(sys.executable)

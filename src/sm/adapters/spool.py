@@ -104,9 +104,9 @@ class Spool:
             self.set_aside(path, "The stub that wrote it did not finish.")
         return old
 
-    def bad(self) -> list[tuple[Path, str]]:
-        """What was set aside and why, oldest first."""
-        return [(path, _reason_of(path)) for path in self._bad_paths()]
+    def bad(self, *, newest: int = KEPT_BAD) -> list[tuple[Path, str]]:
+        """What was set aside and why: the newest, oldest of them first."""
+        return [(path, _reason_of(path)) for path in self._bad_paths()[-newest:]]
 
     def _bad_paths(self) -> list[Path]:
         return sorted(path for path in self.bad_folder.glob("*") if path.suffix != ".why")

@@ -45,6 +45,7 @@ class Client:
         body: object = None,
         *,
         query: Mapping[str, object] | None = None,
+        token: str = "",
         within: float = 60.0,
     ) -> object:
         """The decoded answer; raises for a refusal."""
@@ -52,7 +53,7 @@ class Client:
             starting.ensure(self.home)
         target = path if not query else f"{path}?{urlencode(dict(query))}"
         payload = b"" if body is None else json.dumps(body).encode()
-        request = _request(method, target, payload)
+        request = _request(method, target, payload, token)
         try:
             return _decoded(*self._answer(request, within))
         except TimeoutError:
@@ -124,9 +125,10 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _request(method: str, target: str, payload: bytes) -> bytes:
+def _request(method: str, target: str, payload: bytes, token: str = "") -> bytes:
+    proof = f"Authorization: Bearer {token}\r\n" if token.isprintable() and token else ""
     head = (
-        f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{proof}"
         f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
     )
     return head.encode() + payload

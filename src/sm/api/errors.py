@@ -13,6 +13,10 @@ class UnreachableError(Exception):
     """The daemon cannot be reached or started; the words say what to do."""
 
 
+class NotInsideError(Exception):
+    """The command is for agents inside a session, and this is none."""
+
+
 class StartError(UnreachableError):
     """The daemon did not come up; the words say why and what to do."""
 

@@ -68,7 +68,7 @@ def start(home: Home) -> None:
         raise StartError(str(error)) from None
     errors = home.logs / "start.log"
     told = _forget_if_large(errors)
-    child = _spawn(errors)
+    child = _spawn(home, errors)
     deadline = time.monotonic() + READY_WITHIN
     while not answers(home):
         status = child.poll()
@@ -76,7 +76,7 @@ def start(home: Home) -> None:
             if status != 0:
                 raise StartError(_why(errors.read_bytes()[told:].decode(errors="replace")))
             # Ours left the place to another daemon, and that one is gone.
-            child = _spawn(errors)
+            child = _spawn(home, errors)
         if time.monotonic() > deadline:
             raise StartError(
                 f"The daemon did not answer within {READY_WITHIN:g} s. See: {home.log}"
@@ -85,7 +85,7 @@ def start(home: Home) -> None:
     child.returncode = 0  # It lives on without us; nothing is to be waited for.
 
 
-def _spawn(errors: Path) -> "subprocess.Popen[bytes]":
+def _spawn(home: Home, errors: Path) -> "subprocess.Popen[bytes]":
     import subprocess
 
     try:
@@ -94,7 +94,7 @@ def _spawn(errors: Path) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
                 [sys.executable, "-I", "-m", "sm.daemon"],
-                env=clean_environment(),
+                env=_environment(home),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -151,6 +151,12 @@ def stop(home: Home) -> bool:
             raise StartError(f"The daemon (process {found[0]}) does not stop.")
         time.sleep(0.01)
     return True
+
+
+def _environment(home: Home) -> dict[str, str]:
+    """The daemon's, for the home that is meant, whatever the caller's own says."""
+    clean = {name: value for name, value in clean_environment().items() if name != "SM_HOME"}
+    return clean if home.is_default else {**clean, "SM_HOME": str(home.base)}
 
 
 def clean_environment() -> dict[str, str]:

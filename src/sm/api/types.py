@@ -18,6 +18,41 @@ class ContextView(TypedDict):
     percent: float | None
 
 
+class ThresholdView(TypedDict):
+    """Where one level of a context begins."""
+
+    level: str
+    """EARLY_WARN, WARN or CRITICAL."""
+    tokens: int
+    wanted: int | None
+    """What the configuration says, in tokens; null where that cannot be told."""
+    moved: str | None
+    """Why it does not begin there, in words."""
+    reached: bool
+    """It was reached since the context began or was compacted."""
+
+
+class CompactionView(TypedDict):
+    """A compaction that happened."""
+
+    at: float
+    trigger: str
+    tokens: int | None
+    """How full the context was before."""
+
+
+class SampleView(TypedDict):
+    at: float
+    tokens: int
+
+
+class ForecastView(TypedDict):
+    """When the next level is reached if it goes on like this."""
+
+    level: str
+    seconds: float
+
+
 class ContextUsage(ContextView):
     """How full a session's context is, as `sm context --json` prints it."""
 
@@ -30,6 +65,20 @@ class ContextUsage(ContextView):
     compactions: int
     compacts_at: int | None
     """The tokens at which the agent compacts by itself, where that is known."""
+    last_compaction: CompactionView | None
+    monitored: bool
+    """Whether the agent is warned."""
+    opted_out: bool
+    """Not warned because somebody asked for that, rather than by the configuration."""
+    level: str | None
+    """OK, EARLY_WARN, WARN or CRITICAL."""
+    thresholds: list[ThresholdView]
+    history: list[SampleView]
+    forecast: ForecastView | None
+    tools: int
+    """Tool calls since it began or was compacted, roughly."""
+    alarm: str | None
+    """Why it is not being watched though it works."""
 
 
 class TmuxView(TypedDict):
@@ -76,15 +125,34 @@ class ReminderView(TypedDict):
     every: float | None
 
 
+class PastContextView(TypedDict):
+    """A context a session has left."""
+
+    number: int
+    id: str | None
+    transcript: str | None
+    tokens: int | None
+    ended_at: float
+    how: str
+
+
 class SessionDetail(SessionView):
     """Everything about one session, as `sm show --json` prints it."""
 
     arguments: list[str]
     children: list[str]
     pid: int | None
+    level: str | None
+    """How full its context is: OK, EARLY_WARN, WARN or CRITICAL."""
+    compactions: int
+    last_compaction: CompactionView | None
     last_words: str
     exit: ExitView | None
     reminders: list[ReminderView]
+    lineage: list[PastContextView]
+    """The contexts before the present one, oldest first."""
+    handoff: str | None
+    """The handoff that is under way."""
     raw_log: str
     proves: bool
     degraded: list[str]
@@ -151,6 +219,44 @@ MessageView = TypedDict(
 )
 
 
+class HandoffView(TypedDict):
+    """A session's passage to a fresh context, as `sm handoffs --json` lists it."""
+
+    id: str
+    kind: str
+    state: str
+    """The step it has come to."""
+    status: str | None
+    """Its state in its channel, if it has one."""
+    session: str
+    session_name: str
+    channel: str | None
+    requested_at: float
+    document: str
+    """The copy that was kept."""
+    source: str
+    """Where the agent wrote it."""
+    artifacts: str | None
+    dump: str | None
+    raw_log: str
+    transcript: str | None
+    context: int
+    """The number of the context that was left."""
+    waiting: str | None
+    """Why it has not come further yet."""
+    steps: list[ReceiptView]
+    consumed_by: str | None
+    consumed_at: float | None
+
+
+class NewHandoffBody(TypedDict):
+    requester_session_id: str
+    file_path: NotRequired[str]
+    text: NotRequired[str]
+    """The document itself, in place of a file."""
+    id: NotRequired[str]
+
+
 class NewSessionBody(TypedDict):
     agent: str
     cwd: str
@@ -160,6 +266,7 @@ class NewSessionBody(TypedDict):
     parent: NotRequired[str | None]
     environment: NotRequired[dict[str, str]]
     prompt: NotRequired[str | None]
+    monitored: NotRequired[bool]
 
 
 class AdoptBody(TypedDict):
@@ -172,6 +279,10 @@ class AdoptBody(TypedDict):
 
 class RenameBody(TypedDict):
     name: str
+
+
+class MonitorBody(TypedDict):
+    monitored: bool
 
 
 class NewMessageBody(TypedDict):

@@ -64,6 +64,8 @@ def _fish() -> str:
                 f"complete -c sm -n '__fish_seen_subcommand_from {name}' -l {flag}"
                 for flag in flags
             ]
+            if action.metavar == "FILE":
+                lines.append(f"complete -c sm -n '__fish_seen_subcommand_from {name}' -F")
             if action.metavar == "SESSION":
                 lines.append(
                     f"complete -c sm -n '__fish_seen_subcommand_from {name}' "

@@ -1,7 +1,8 @@
 """The whole story in under a minute with the built-in agent: no account, no network.
 
-Two agents talk, the daemon is killed with -9 in the middle, a dialog is left alone. Nothing is
-lost and nothing arrives twice. Everything happens in a folder of its own that is gone at the end.
+Two agents talk, the daemon is killed with -9 in the middle, a dialog is left alone, a context fills
+and its agent goes on in a fresh one. Nothing is lost and nothing arrives twice. Everything happens
+in a folder of its own that is gone at the end.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from typing import cast
 from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import RefusedError, StartError
-from sm.api.types import Health, MessageView, SessionDetail
+from sm.api.types import HandoffView, Health, MessageView, SessionDetail
 from sm.cli.output import print_json, tmux_program
 from sm.cli.stage import Stage
 from sm.settings.home import Home
@@ -31,6 +32,14 @@ from sm.settings.home import Home
 EXAMPLE = "sm demo"
 BURST = 8
 AGENTS = ("ada", "bob")
+FULL = 104_312
+HANDS_OFF = """%tool printf '# Goal\\nShip the parser.\\n# Next actions\\nTest it.\\n' > handoff.md
+%tool sm handoff handoff.md
+%say I have written everything down.
+---
+%say I have read the document. Next: test the parser.
+"""
+"""What cleo's model does when it is warned, and in its next context."""
 LOOK_AT_IT = 2.0
 
 
@@ -120,6 +129,8 @@ class Story:
         self._stage = stage
         self._sent: dict[str, str] = {}
         self._kills = 0
+        self._shown: tuple[str, ...] = AGENTS
+        self._handoffs = 0
 
     def tell(self) -> None:
         for words, act in (
@@ -127,6 +138,10 @@ class Story:
             ("They talk to each other with sm send", self._talk),
             (f"{2 * BURST} messages, and kill -9 of the daemon in the middle", self._kill),
             ("A dialog is open: the message waits, nothing is approved", self._dialog),
+            (
+                "A context fills: its agent is warned, hands off, goes on in a fresh one",
+                self._hand_off,
+            ),
         ):
             with self._stage.act(words):
                 act()
@@ -135,18 +150,22 @@ class Story:
 
     def _start(self) -> None:
         starting.ensure(self._home)
-        environment = dict(os.environ)
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', '')}"
         for name in AGENTS:
-            body = {
-                "name": name, "agent": "demo", "cwd": str(self._home.base),
-                "arguments": ["--received", str(self._received(name)), "--delay", "0.15"],
-                "environment": environment,
-            }  # fmt: skip
-            self._client.call("POST", "/sessions", body)
+            self._new(name)
         for name in AGENTS:
             self._idle(name)
             self._stage.line(f"{name} is up and idle, by its own report")
+
+    def _new(self, name: str, *arguments: str) -> None:
+        environment = dict(os.environ)
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', '')}"
+        received = str(self._received(name))
+        body = {
+            "name": name, "agent": "demo", "cwd": str(self._home.base),
+            "arguments": ["--received", received, "--delay", "0.15", *arguments],
+            "environment": environment,
+        }  # fmt: skip
+        self._client.call("POST", "/sessions", body)
 
     def _talk(self) -> None:
         self._send("ada", "%tool sm send bob 'Hello Bob, this is Ada.'\n%say I wrote to Bob.")
@@ -184,6 +203,33 @@ class Story:
         )
         self._idle("bob")
         self._stage.line("a person answered; the message arrived")
+
+    def _hand_off(self) -> None:
+        script = self._home.base / "cleo.script"
+        script.write_text(HANDS_OFF)
+        self._new("cleo", "--script", str(script))
+        self._shown = ("cleo",)
+        self._idle("cleo")
+        self._send("cleo", f"Write the parser.\n%usage {FULL}\n%say It is half done.")
+        self._until(lambda: self._warnings() != [])
+        self._stage.line(f"cleo was told: {self._warnings()[0]['text'][:60]}…")
+        self._until(lambda: any(h["state"] == "done" for h in self._passages()))
+        (handoff,) = self._passages()
+        self._handoffs += 1
+        at = {step["step"]: step["at"] for step in handoff["steps"]}
+        self._stage.line("cleo wrote handoff.md and ran sm handoff; its turn ended")
+        took, number = at["accepted"] - at["ended"], self._show("cleo")["context"]["number"]
+        self._stage.line(f"{took:.1f} s later context {number} had taken its first prompt")
+        self._idle("cleo")
+        self._linger(LOOK_AT_IT)
+
+    def _warnings(self) -> list[MessageView]:
+        told = cast("list[MessageView]", self._client.get("/messages", session="cleo", limit=100))
+        is_given = ("accepted", "done")
+        return [m for m in told if "[sm context]" in m["text"] and m["state"] in is_given]
+
+    def _passages(self) -> list[HandoffView]:
+        return cast("list[HandoffView]", self._client.get("/handoffs", session="cleo"))
 
     # --- means ---------------------------------------------------------------------------
 
@@ -234,7 +280,7 @@ class Story:
 
     def _screens(self) -> dict[str, list[str]]:
         screens = {}
-        for name in AGENTS if self._stage.is_live else ():
+        for name in self._shown if self._stage.is_live else ():
             with contextlib.suppress(RefusedError):
                 screen = self._client.get(f"/sessions/{name}/screen")
                 screens[name] = cast("dict[str, list[str]]", screen)["lines"]
@@ -243,7 +289,7 @@ class Story:
     def figures(self, seconds: float) -> dict[str, object]:
         """What was sent, held against what the agents' models got."""
         got: Counter[str] = Counter()
-        for name in AGENTS:
+        for name in (*AGENTS, "cleo"):
             for line in self._received(name).read_text().splitlines():
                 prompt = str(json.loads(line)["prompt"])
                 got.update(i for i in self._sent if prompt.startswith(f"[sm message {i} "))
@@ -253,5 +299,6 @@ class Story:
             "lost": sum(got[i] == 0 for i in self._sent),
             "doubled": sum(got[i] > 1 for i in self._sent),
             "daemon_kills": self._kills,
+            "handoffs": self._handoffs,
             "seconds": round(seconds, 1),
         }

@@ -31,6 +31,8 @@ COMMANDS = {
     "messages": "messages with their receipts",
     "cancel": "withdraw a queued message",
     "remind": "send a session a message later",
+    "handoff": "hand your own work over to a fresh context of yours",
+    "handoffs": "handoffs with the steps that prove them",
     "context": "how full a session's context is",
     "install": "merge our hooks into the settings of agents you start yourself",
     "uninstall": "take our hooks out again",
@@ -93,7 +95,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     parsed = made.parse_args(own)
     parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
-    from sm.api.errors import RefusedError, UnreachableError
+    from sm.api.errors import NotInsideError, RefusedError, UnreachableError
     from sm.settings.errors import HomeError
 
     try:
@@ -101,7 +103,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     except RefusedError as error:
         _complain(str(error))
         return 1
-    except (UnreachableError, HomeError) as error:
+    except (UnreachableError, NotInsideError, HomeError) as error:
         _complain(str(error))
         return 2
 

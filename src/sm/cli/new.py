@@ -24,11 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory")
     parser.add_argument("--parent", metavar="SESSION", help="the session it belongs to")
     parser.add_argument("--prompt", metavar="TEXT", help="its first message")
+    parser.add_argument(
+        "--no-monitor", dest="monitored", action="store_false",
+        help="do not warn its agent when its context fills",
+    )  # fmt: skip
     parser.add_argument("--attach", action="store_true", help="look at it at once")
     parser.add_argument("--json", action="store_true", help="print everything about it")
     parser.usage = (
         "sm new [NAME] [--agent AGENT] [--cwd DIR] [--parent SESSION] [--prompt TEXT] "
-        "[--attach] [--json] [-- AGENT ARGS...]"
+        "[--no-monitor] [--attach] [--json] [-- AGENT ARGS...]"
     )
 
 
@@ -47,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         "parent": args.parent or own_session(),
         "environment": _environment(),
         "prompt": args.prompt,
+        "monitored": args.monitored,
     }
     try:
         session = cast("SessionDetail", client().call("POST", "/sessions", body))

@@ -16,6 +16,13 @@ _COLOURS = {
     "idle": "32",
     "working": "36",
     "waiting": "33",
+    "rotating": "36",
+    "requested": "33",
+    "capturing": "36",
+    "clearing": "36",
+    "prompting": "36",
+    "failed": "31",
+    "superseded": "90",
     "starting": "34",
     "crashed": "31",
     "unknown": "35",
@@ -27,6 +34,10 @@ _COLOURS = {
     "expired": "31",
     "refused": "31",
     "cancelled": "90",
+    "OK": "32",
+    "EARLY_WARN": "36",
+    "WARN": "33",
+    "CRITICAL": "31",
 }
 
 

@@ -4,10 +4,11 @@ import argparse
 from typing import cast
 
 from sm.api.client import segment
-from sm.api.types import ContextView, SessionDetail, SessionView
+from sm.api.types import CompactionView, ContextView, PastContextView, SessionDetail, SessionView
 from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
+SHOWN_CONTEXTS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,20 @@ def full(context: ContextView) -> str:
     return f"{words} of {context['window']:,} ({context['percent']:g} %)"
 
 
+def compacted(number: int, last: CompactionView | None) -> str:
+    """How often a context was compacted, and the last time in words."""
+    if last is None:
+        return str(number or "-")
+    size = f" at {last['tokens']:,} tokens" if last["tokens"] else ""
+    return f"{number}, last {age(last['at'])} ago ({last['trigger']}){size}"
+
+
+def _left(past: PastContextView) -> str:
+    """How an earlier context ended, when, and how full it was."""
+    tokens = f" at {past['tokens']:,} tokens" if past["tokens"] is not None else ""
+    return f"{past['how']} {age(past['ended_at'])} ago{tokens} ({past['id']})"
+
+
 def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     tmux, exit_ = s["tmux"], s["exit"]
     rows = {
@@ -51,12 +66,17 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         "process": str(s["pid"] or "-"),
         "tmux": f"{tmux['session']} {tmux['pane']} on {tmux['socket']}" if tmux else "-",
         "context": f"{s['context']['number']} ({s['context']['id'] or 'not known'})",
-        "usage": full(s["context"]),
+        "usage": " ".join(filter(None, [full(s["context"]), s["level"]])),
+        "compacted": compacted(s["compactions"], s["last_compaction"]),
         "transcript": s["context"]["transcript"] or "-",
         "queued": str(s["queued"]),
         "last words": brief(s["last_words"]) or "-",
         "raw log": s["raw_log"],
     }
+    if s["handoff"] is not None:
+        rows["handoff"] = f"{s['handoff']} is under way: sm handoffs show {s['handoff']}"
+    for past in s["lineage"][-SHOWN_CONTEXTS:]:
+        rows[f"context {past['number']}"] = _left(past)
     if s["adopted"]:
         rows["adopted"] = "yes: sm did not start it" + (
             " and cannot promise:" if s["limits"] else ""

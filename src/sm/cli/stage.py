@@ -70,7 +70,7 @@ class Stage:
         self._draw()
 
     def tick(self, screens: dict[str, list[str]]) -> None:
-        self._screens.update(screens)
+        self._screens = screens or self._screens
         self._draw()
 
     def _draw(self) -> None:
@@ -92,6 +92,7 @@ class Stage:
             ("lost", "lost"),
             ("doubled", "doubled"),
             ("daemon_kills", "times the daemon was killed with -9"),
+            ("handoffs", "contexts handed over"),
             ("seconds", "seconds"),
         ):
             bad = key in ("lost", "doubled") and figures[key] != 0

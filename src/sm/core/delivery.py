@@ -6,7 +6,6 @@ for the agent's own report. Each step looks before it acts, so it can be asked a
 crash. A message is given a second time only after the agent was searched for it in vain.
 """
 
-import hashlib
 from dataclasses import replace
 
 from sm.core.effects import (
@@ -15,11 +14,10 @@ from sm.core.effects import (
     InterruptTurn,
     PasteText,
     PressEnter,
-    QueueNotice,
     RingBell,
     SeekMessage,
 )
-from sm.core.envelope import length
+from sm.core.envelope import length as _length
 from sm.core.events import (
     BellRung,
     EnterPressed,
@@ -31,8 +29,9 @@ from sm.core.events import (
     TurnInterrupted,
     TypingRefused,
 )
-from sm.core.ids import MessageId, PromptId, SessionId
+from sm.core.ids import MessageId, PromptId
 from sm.core.message import Message, MessageState, Mode, Route, queue_order
+from sm.core.notices import brief, notice
 from sm.core.state import Attempt, Session, State, Step, Turn
 from sm.core.terminal import Obstacle, Place
 
@@ -100,7 +99,12 @@ def is_waiting(session: Session, message: Message) -> bool:
 
 
 def _waiting(session: Session) -> list[Message]:
-    return sorted((m for m in session.messages if is_waiting(session, m)), key=queue_order)
+    """Those that may be given now, first one first: in a handoff, only the prompt it ends with."""
+    waiting = (m for m in session.messages if is_waiting(session, m))
+    handoff = session.handoff
+    if handoff is not None:
+        waiting = (m for m in waiting if m.id == handoff.message)
+    return sorted(waiting, key=queue_order)
 
 
 def accept(
@@ -123,8 +127,15 @@ def finish_accepted(session: Session, now: float, *, how: str) -> Result:
     return _finish(session, accepted, now, how=how)
 
 
+def goes_on(session: Session) -> bool:
+    """Whether a handoff is under way: the end of a turn is not the end of its work."""
+    return session.handoff is not None and session.exit is None and not session.kill_requested
+
+
 def finish_one(session: Session, message_id: MessageId | None, now: float, *, how: str) -> Result:
     """One accepted message is done; the turn of the others may still run."""
+    if goes_on(session):
+        return session, ()
     accepted = [m for m in session.messages if m.state is MessageState.ACCEPTED]
     return _finish(session, [m for m in accepted if m.id == message_id], now, how=how)
 
@@ -133,26 +144,9 @@ def _finish(session: Session, done: list[Message], now: float, *, how: str) -> R
     for message in done:
         session = session.with_message(message.moved(MessageState.DONE, now, how))
     senders = {m.sender: m for m in done if m.notify and m.sender not in (None, session.id)}
-    words = f"{session.name} stopped: {_brief(session.last_words) or how}"
+    words = f"{session.name} stopped: {brief(session.last_words) or how}"
     notices = (notice(session, to, m.id, words, now) for to, m in senders.items() if to)
     return session, tuple(notices)
-
-
-def notice(session: Session, to: SessionId, about: str, words: str, now: float) -> QueueNotice:
-    """A message from sm itself to another session, telling of this one."""
-    key = f"{session.id}:{to}:{about}:{words}"
-    return QueueNotice(
-        to=to,
-        message=Message(
-            id=derived_id(key), to=to, sender_name="sm", text=f"[sm] {words}", queued_at=now,
-            notify=False,
-        ),
-    )  # fmt: skip
-
-
-def derived_id(key: str) -> MessageId:
-    """An id that the same cause always gives again."""
-    return MessageId(hashlib.sha256(key.encode()).hexdigest()[:12])
 
 
 def due(session: Session, now: float) -> Result:
@@ -171,33 +165,30 @@ def due(session: Session, now: float) -> Result:
 
 
 def _begin(session: Session, message: Message, now: float) -> Result:
-    can_paste = session.state is State.IDLE or not session.proves
+    can_paste = session.state in (State.IDLE, State.ROTATING) or not session.proves
     if can_paste and not session.lost and session.allows(Route.PASTE):
         return _paste(session, _attempt(session, message, Route.PASTE, Step.PASTING, now), now)
-    if can_paste and _can_ring(session, message):
+    if can_paste and can_ring(session, message):
         return _ring(session, message, now)
     if message.mode is Mode.URGENT and session.state is State.WORKING:
-        if _rides_along(session, message):
+        if rides_along(session, message):
             return session, ()
-        if _can_ring(session, message):
+        if can_ring(session, message):
             return _ring(session, message, now)
         if session.allows(Route.INTERRUPT):
             return _interrupt(session, message, now)
     return session, ()
 
 
-def _length(message: Message) -> int:
-    return length(message.id, message.sender_name, message.text)
-
-
-def _rides_along(session: Session, message: Message) -> bool:
+def rides_along(session: Session, message: Message) -> bool:
     """Whether the next tool result can carry it."""
     return session.allows(Route.TOOL_RESULT) and session.allows(Route.TOOL_RESULT, _length(message))
 
 
-def _can_ring(session: Session, message: Message) -> bool:
+def can_ring(session: Session, message: Message) -> bool:
     return (
         session.bell
+        and message.handoff is None
         and session.allows(Route.DOORBELL)
         and session.allows(Route.DOORBELL, _length(message))
     )
@@ -237,6 +228,8 @@ def answer_tool(session: Session, hook: Hook, tool_use: str, now: float) -> Sess
 def _may_answer(session: Session, hook: Hook, route: Route, message: Message, now: float) -> bool:
     is_awaited = hook.answerable and now - hook.at < ANSWER_WITHIN
     is_free = session.attempt is None and session.alive and not session.kill_requested
+    # A context's first prompt is to be a prompt.
+    is_free = is_free and message.handoff is None
     return is_awaited and is_free and session.allows(route, _length(message))
 
 
@@ -375,7 +368,7 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
         return session.with_timer("confirm", now + ASK_AGAIN_AFTER), effects
     if attempt.step is Step.PASTING and _had_better_ring(session, event.obstacle):
         held = session.message(message.id) or message
-        if _can_ring(session, held):
+        if can_ring(session, held):
             return _ring(_let_go(session), held, now)
     if attempt.step in (Step.PASTING, Step.INTERRUPTING):
         is_drawing = event.obstacle in (Obstacle.BUSY, Obstacle.NO_BOX)
@@ -431,8 +424,9 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
             session = replace(session, attempt=replace(attempt, misses=0, step=Step.ENTERING))
             return session, (press(attempt),)
         case Place.WITHDRAWN:
-            # Its inbox is not watched after all: the next route is typing.
-            session = replace(session, bell=False)
+            if session.handoff is None:
+                # Its inbox is not watched after all: the next route is typing.
+                session = replace(session, bell=False)
             return _give_again(session, message, now, event.evidence), ()
         case Place.NOWHERE if attempt.misses + 1 >= MISSES_ALLOWED:
             return _give_again(session, message, now, event.evidence), ()
@@ -480,6 +474,25 @@ def _give_again(session: Session, message: Message, now: float, evidence: str) -
     return _pause(_let_go(session.with_message(again)), now)
 
 
+def hastened(session: Session, now: float) -> Session:
+    """A note in the inbox is looked for at once, to be taken back if nobody has taken it yet."""
+    attempt, confirm = session.attempt, session.timer("confirm")
+    if attempt is None or attempt.step is not Step.RUNG or attempt.looks:
+        # What was typed or taken is looked for as ever: its agent may need that time.
+        return session
+    if confirm is None or confirm.due <= now:
+        # It is being looked for.
+        return session
+    return session.with_timer("confirm", now)
+
+
+def put_back(session: Session) -> Session:
+    """A message whose turn was only to be interrupted: nothing of it was given yet."""
+    attempt = session.attempt
+    is_ungiven = attempt is not None and attempt.step is Step.INTERRUPTING
+    return _let_go(session) if is_ungiven else session
+
+
 def typing_failed(session: Session, now: float) -> Session:
     """A step of typing ended in an error nobody foresaw: ask again later, under the same mark."""
     if session.attempt is None or session.timer("confirm") is not None:
@@ -498,38 +511,6 @@ def agent_gone(session: Session) -> Result:
     return replace(session, attempt=hurried), (
         SeekMessage(mark=attempt.mark, message=attempt.message),
     )
-
-
-def why_waiting(session: Session, message: Message) -> str | None:
-    """Why a message has not arrived yet, in words for a person."""
-    if message.state not in (MessageState.QUEUED, MessageState.OFFERED):
-        return None
-    if message.held is not None and session.exit is None:
-        return message.held
-    ahead = [m for m in session.messages if is_waiting(session, m)]
-    first = min(ahead, key=queue_order, default=message)
-    if message.state is MessageState.QUEUED and first.id != message.id and ahead:
-        reason = why_waiting(session, first)
-        return f"behind message {first.id}" + (f": {reason}" if reason else "")
-    if message.mode is Mode.URGENT and session.state is State.WORKING:
-        if _rides_along(session, message):
-            return "the agent works; it comes with the next tool result, or at the turn's end"
-        return "the agent works and has shown nothing yet: interrupting now could undo its prompt"
-    if session.state is State.IDLE and not (
-        session.allows(Route.PASTE) or _can_ring(session, message)
-    ):
-        return "no route that is switched on can carry it (delivery.routes)"
-    return _STATE_REASONS.get(session.state)
-
-
-_STATE_REASONS = {
-    State.STARTING: "the agent is starting",
-    State.WORKING: "the agent is working; it comes at the turn's end",
-    State.WAITING: Obstacle.DIALOG.words,
-    State.CRASHED: "the agent died; it can only be ended, with sm kill",
-    State.ENDED: "the session has ended",
-    State.UNKNOWN: "nothing is known about the agent's state",
-}
 
 
 def _in_hand(session: Session, mark: str) -> tuple[Attempt | None, Message | None]:
@@ -567,8 +548,3 @@ def _refuse_all(session: Session, now: float) -> Session:
             continue
         session = session.with_message(message.moved(MessageState.REFUSED, now, refusal))
     return session
-
-
-def _brief(text: str, limit: int = 200) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

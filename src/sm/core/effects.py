@@ -8,7 +8,7 @@ or must look first.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sm.core.ids import MessageId, PromptId, SessionId
+from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
 from sm.core.message import Message
 
 
@@ -121,6 +121,39 @@ class InterruptTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureArtifacts:
+    """Keep what the agent wrote and showed before its context goes. Overwrites its own files."""
+
+    repeatable: ClassVar[bool] = True
+    handoff: HandoffId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearContext:
+    """Look first: tmux keeps the marks of the paste and of each Enter; the agent its context."""
+
+    repeatable: ClassVar[bool] = False
+    mark: str
+    number: int
+    """1, or higher for one more Enter after an earlier one was swallowed."""
+    stash: str = ""
+    """A draft that may be put aside first, as for a message."""
+
+    @property
+    def press(self) -> str:
+        """The mark tmux keeps for this very Enter."""
+        return f"{self.mark}.{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseCommand:
+    """Take the command to clear out of the prompt box, if it still stands there alone."""
+
+    repeatable: ClassVar[bool] = True
+    mark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueNotice:
     """Committed together with the receiver's event: it can neither be lost nor doubled."""
 
@@ -143,5 +176,8 @@ Effect = (
     | ReadActivity
     | SeekMessage
     | InterruptTurn
+    | CaptureArtifacts
+    | ClearContext
+    | EraseCommand
     | QueueNotice
 )

@@ -6,10 +6,21 @@ begins with the text's own ``/`` or ``!``, nor ends with its ``\\`` or ``@name``
 """
 
 import re
+from typing import TYPE_CHECKING
 
 from sm.core.ids import MessageId
 
+if TYPE_CHECKING:
+    # The demo agent reads envelopes too, and starts without dataclasses.
+    from sm.core.message import Message
+
 _HEAD = re.compile(r"\[sm message ([0-9a-f]{12}) from [^\]\n]*\]\n")
+_LAST_LINES = r"\(handoff [0-9a-f]{12}\)\.\n\[end of message ([0-9a-f]{12})\]"
+# By its fixed words: a prompt that merely begins with "Read" and quotes a message is not it.
+_FIRST = re.compile(
+    rf"Read .*? and continue from where you left off\.\n.*?{_LAST_LINES}", re.DOTALL
+)
+_FIRSTS_END = re.compile(_LAST_LINES)
 # C0 and C1 controls but LF: an ESC[201~ in the text would end a bracketed paste early.
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 TAB_WIDTH = 4
@@ -34,9 +45,16 @@ def wrap(message_id: MessageId, sender_name: str, text: str) -> str:
     return f"{head(message_id, sender_name)}\n{sanitise(text)}\n{tail(message_id)}"
 
 
-def length(message_id: MessageId, sender_name: str, text: str) -> int:
+def carry(message: "Message") -> str:
+    """The prompt that carries one message; the first one of a context begins with its own words."""
+    if message.handoff is None:
+        return wrap(message.id, message.sender_name, message.text)
+    return f"{sanitise(message.text)}\n{tail(message.id)}"
+
+
+def length(message: "Message") -> int:
     """How long the envelope is, in UTF-16 units."""
-    return len(wrap(message_id, sender_name, text).encode("utf-16-le", "surrogatepass")) // 2
+    return len(carry(message).encode("utf-16-le", "surrogatepass")) // 2
 
 
 def message_in(prompt: str) -> MessageId | None:
@@ -44,13 +62,14 @@ def message_in(prompt: str) -> MessageId | None:
 
     A person may have typed behind it in the last moment: the message has arrived all the same.
     """
-    found = _HEAD.match(prompt.lstrip())
+    found = _HEAD.match(prompt.lstrip()) or _FIRST.match(prompt.lstrip())
     return None if found is None else MessageId(found.group(1))
 
 
 def quoted_in(prompt: str) -> tuple[MessageId, ...]:
     """Every message that stands whole somewhere in a prompt: carried, or only quoted."""
-    ids = (MessageId(found.group(1)) for found in _HEAD.finditer(prompt))
+    whole = (*_HEAD.finditer(prompt), *_FIRSTS_END.finditer(prompt))
+    ids = dict.fromkeys(MessageId(found.group(1)) for found in whole)
     return tuple(message_id for message_id in ids if tail(message_id) in prompt)
 
 

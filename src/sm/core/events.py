@@ -6,9 +6,18 @@ the timeline and the answer to ``sm explain``.
 
 from dataclasses import dataclass
 
-from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
-from sm.core.state import AS_IT_COMES, Activity, Adoption, Compaction, Usage
+from sm.core.passage import Handoff
+from sm.core.state import (
+    AS_IT_COMES,
+    USUAL,
+    Activity,
+    Adoption,
+    Compaction,
+    Thresholds,
+    Usage,
+)
 from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
 
@@ -43,6 +52,8 @@ class SessionRequested:
     """The context id given to the agent at launch, where it takes one."""
     ways: tuple[Way, ...] = TYPING
     compaction: Compaction = AS_IT_COMES
+    thresholds: Thresholds = USUAL
+    monitored: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,7 @@ class SessionAdopted:
     transcript: str | None
     adoption: Adoption
     ways: tuple[Way, ...] = TYPING
+    thresholds: Thresholds = USUAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +139,21 @@ class TmuxRenamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorSwitched:
+    """Somebody wants the session's agent to be warned of a full context, or not to be."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonStarted:
     """A new daemon took over; what it knew may be old."""
 
     version: str
     ways: tuple[Way, ...] = TYPING
     """The configuration may allow other routes than before."""
+    thresholds: Thresholds | None = None
+    """And other thresholds."""
 
 
 # --- what the agent reports ----------------------------------------------------------------
@@ -195,7 +216,8 @@ class DialogOpened:
 class TurnEnded:
     hook: Hook
     last_words: str
-    background_tasks: int = 0
+    tasks: tuple[str, ...] = ()
+    """What still runs beside the agent, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +335,57 @@ class NoticeDropped:
     reason: str
 
 
+# --- handoffs ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffRequested:
+    """By the agent itself; a copy of its document is already kept."""
+
+    handoff: Handoff
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffCancelled:
+    id: HandoffId
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactsCaptured:
+    handoff: HandoffId
+    document: str | None
+    """The copy, where it was made anew."""
+    dump: str | None
+    artifacts: str | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearTyped:
+    """The agent's command for a fresh context was sent off; its own report comes next."""
+
+    mark: str
+    evidence: str
+    status: AgentStatus | None = None
+    """What the agent itself says, where it already tells of another context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearRefused:
+    mark: str
+    obstacle: Obstacle
+    draft: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandErased:
+    """The box was looked after; what was left of the command to clear is gone."""
+
+    mark: str
+    evidence: str
+
+
 # --- reminders and time --------------------------------------------------------------------
 
 
@@ -356,6 +429,7 @@ Event = (
     | PaneLetGo
     | Renamed
     | TmuxRenamed
+    | MonitorSwitched
     | DaemonStarted
     | ContextStarted
     | ContextEnded
@@ -381,6 +455,12 @@ Event = (
     | TurnInterrupted
     | NoticeQueued
     | NoticeDropped
+    | HandoffRequested
+    | HandoffCancelled
+    | ArtifactsCaptured
+    | ClearTyped
+    | ClearRefused
+    | CommandErased
     | ReminderSet
     | ReminderCancelled
     | TimerFired

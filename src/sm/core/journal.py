@@ -6,6 +6,7 @@ from sm.core.effects import Effect
 from sm.core.events import Event
 from sm.core.ids import HookId, SessionId
 from sm.core.message import Message
+from sm.core.passage import Handoff
 from sm.core.state import Session
 
 
@@ -31,6 +32,8 @@ class Entry:
     hook: HookId | None
     messages: tuple[Message, ...]
     """Those the event changed, closed ones included."""
+    handoffs: tuple[Handoff, ...] = ()
+    """Likewise."""
     asked: tuple[PendingEffect, ...]
     finished: int | None
     """The effect whose outcome this event is."""

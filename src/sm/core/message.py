@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import MessageId, PromptId, SessionId
+from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
 
 
 class Mode(StrEnum):
@@ -90,6 +90,10 @@ class Message:
     unproved: bool = False
     """Offered to an agent that reports nothing: its trail ends there."""
     prompt: PromptId | None = None
+    context: str | None = None
+    """The stretch of a context it tells of; with another one it has lost its sense."""
+    handoff: HandoffId | None = None
+    """It is the first prompt after this handoff."""
     receipts: tuple[Receipt, ...] = ()
 
     @property

@@ -7,6 +7,7 @@ from sm.core.effects import Effect
 from sm.core.events import MessageQueued, ReminderCancelled, ReminderSet
 from sm.core.ids import MessageId, SessionId
 from sm.core.message import Message
+from sm.core.notices import derived_id
 from sm.core.state import Reminder, Session
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -39,7 +40,7 @@ def dropped(session: Session) -> Session:
 
 def message_id(session: SessionId, reminder: str, fired: int) -> MessageId:
     """A reminder's nth message always has the same id: it cannot be sent twice."""
-    return delivery.derived_id(f"{session}:{reminder}:{fired}")
+    return derived_id(f"{session}:{reminder}:{fired}")
 
 
 def first_message_id(session: SessionId, reminder: str) -> MessageId:

@@ -6,10 +6,13 @@ Pure: events in, a new state and effects out. No clock, no tmux, no database.
 from dataclasses import replace
 from typing import assert_never
 
-from sm.core import delivery, reminder, turn, usage
+from sm.core import delivery, handoff, monitor, reminder, turn, usage
 from sm.core.effects import (
+    CaptureArtifacts,
     CheckPane,
+    ClearContext,
     Effect,
+    EraseCommand,
     KillAgent,
     LaunchAgent,
     LetGoPane,
@@ -23,7 +26,11 @@ from sm.core.events import (
     AgentExited,
     AgentKilled,
     AgentStarted,
+    ArtifactsCaptured,
     BellRung,
+    ClearRefused,
+    ClearTyped,
+    CommandErased,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -32,12 +39,15 @@ from sm.core.events import (
     EffectFailed,
     EnterPressed,
     Event,
+    HandoffCancelled,
+    HandoffRequested,
     HookNoticed,
     KillRequested,
     LaunchFailed,
     MessageCancelled,
     MessageQueued,
     MessageSought,
+    MonitorSwitched,
     NoticeDropped,
     NoticeQueued,
     PaneLetGo,
@@ -63,6 +73,7 @@ from sm.core.events import (
     UsageSeen,
 )
 from sm.core.ids import MessageId
+from sm.core.notices import notice
 from sm.core.state import AS_IT_COMES, Context, Exit, Session, Sighting, Source, State
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -94,6 +105,8 @@ def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
         ways=event.ways,
         compaction=AS_IT_COMES if isinstance(event, SessionAdopted) else event.compaction,
         adoption=event.adoption if isinstance(event, SessionAdopted) else None,
+        thresholds=event.thresholds,
+        monitored=isinstance(event, SessionAdopted) or event.monitored,
     )
     return session, (_beginning(session),)
 
@@ -108,8 +121,11 @@ def advance(session: Session, event: Event, now: float) -> Result:
     sighting = _sighting(session, event, now)
     session, effects = _apply(session, event, now)
     session = _settle(session, sighting, now)
+    session, moved = handoff.due(session, now)
+    session = _settle(session, None, now)
+    session = monitor.outdated_withdrawn(session, now)
     session, begun = delivery.due(session, now)
-    return session, (*effects, *begun)
+    return session, (*effects, *moved, *begun)
 
 
 def _apply(session: Session, event: Event, now: float) -> Result:
@@ -124,9 +140,11 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case StatusSeen():
             return turn.status_seen(session, event, now)
         case UsageSeen():
-            return usage.seen(session, event), ()
+            return monitor.checked(usage.seen(session, event), now)
         case ActivitySeen():
             return turn.activity_seen(session, event), ()
+        case MonitorSwitched(on=on):
+            return monitor.switched(session, now, on=on)
         case MessageQueued():
             return delivery.queued(session, event, now)
         case MessageCancelled():
@@ -143,6 +161,11 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return delivery.sought(session, event, now)
         case TurnInterrupted():
             return delivery.interrupted(session, event, now)
+        case (
+            HandoffRequested() | HandoffCancelled() | ArtifactsCaptured() | ClearTyped()
+            | ClearRefused()
+        ):  # fmt: skip
+            return _hand_over(session, event, now)
         case ReminderSet():
             return reminder.set_(session, event), ()
         case ReminderCancelled():
@@ -150,11 +173,43 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case TimerFired():
             return _timer_fired(session, event.key, now)
         case EffectFailed():
-            return _effect_failed(session, event, now), ()
-        case SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped():
+            return _effect_failed(session, event, now)
+        case (
+            SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped()
+            | CommandErased()
+        ):  # fmt: skip
             return session, ()
         case _:
             return _live_on(session, event, now)
+
+
+_HandoffEvent = HandoffRequested | HandoffCancelled | ArtifactsCaptured | ClearTyped | ClearRefused
+
+
+def _hand_over(session: Session, event: _HandoffEvent, now: float) -> Result:
+    match event:
+        case HandoffRequested():
+            return handoff.requested(session, event, now)
+        case HandoffCancelled():
+            return handoff.cancelled(session, event, now)
+        case ArtifactsCaptured():
+            return handoff.captured(session, event, now)
+        case ClearTyped():
+            return _cleared(session, event, now)
+        case ClearRefused():
+            return handoff.refused(session, event, now)
+        case _:
+            assert_never(event)
+
+
+def _cleared(session: Session, event: ClearTyped, now: float) -> Result:
+    """The command was sent off; or the agent's own file already tells of another context."""
+    if event.status is None:
+        return handoff.typed(session, event, now)
+    known = (session.context.id, *(past.id for past in session.lineage))
+    if handoff.in_hand(session, event.mark) is None or event.status.context in known:
+        return session, ()
+    return turn.followed(session, event.status, now)
 
 
 _LifeEvent = (
@@ -205,26 +260,37 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
         case TmuxRenamed(pane=pane):
             return replace(session, pane=pane), ()
         case DaemonStarted(ways=ways):
-            session = replace(session, ways=ways)
+            session = replace(session, ways=ways, thresholds=event.thresholds or session.thresholds)
             if not session.alive:
                 return session, ()
+            session, told = monitor.checked(session, now)
             # Tool events of a running turn may have found nobody.
             read = (ReadActivity(),) if session.turn is not None else ()
-            return usage.wanted(session, now), (CheckPane(), *read)
+            return usage.wanted(session, now), (*told, CheckPane(), *read)
         case _:
             assert_never(event)
 
 
-def _effect_failed(session: Session, event: EffectFailed, now: float) -> Session:
+_IDLE_EFFECTS = frozenset(
+    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand)
+)
+"""Nothing waits for their outcome."""
+
+
+def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
     """Nobody knows what was done, so nothing may wait for it for ever."""
     if event.effect in (LaunchAgent.__name__, TakePane.__name__) and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
-        return replace(session, exit=unknown, last_words=event.error)
-    if event.effect in (ReadUsage.__name__, ReadActivity.__name__, LetGoPane.__name__):
-        return session
+        return replace(session, exit=unknown, last_words=event.error), ()
+    if event.effect in _IDLE_EFFECTS:
+        return session, ()
     if event.effect == KillAgent.__name__:
-        return session.with_timer("kill", now + ASK_AGAIN_AFTER)
-    return delivery.typing_failed(session, now)
+        return session.with_timer("kill", now + ASK_AGAIN_AFTER), ()
+    if event.effect == CaptureArtifacts.__name__:
+        return handoff.capture_failed(session, event.error, now)
+    if event.effect == ClearContext.__name__:
+        return handoff.effect_failed(session, now), ()
+    return delivery.typing_failed(session, now), ()
 
 
 def _exited(session: Session, event: AgentExited, now: float) -> Result:
@@ -246,9 +312,7 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     session, sought = delivery.agent_gone(session)
     effects = (*told, *sought, *((LetGoPane(),) if session.adopted else ()))
     if not intended and session.parent is not None:
-        crash = delivery.notice(
-            session, session.parent, "crash", f"{session.name} crashed: {words}", now
-        )
+        crash = notice(session, session.parent, "crash", f"{session.name} crashed: {words}", now)
         effects = (*effects, crash)
     return session, effects
 
@@ -284,9 +348,11 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
     if kind == "kill":
         return session, (KillAgent(),)
     if kind == "usage":
-        return session, (ReadUsage(),) if usage.is_stale(session) else ()
+        return usage.asked(session, now)
     if kind == "reminder":
         return reminder.fired(session, what, now)
+    if kind == handoff.TIMER:
+        return handoff.timer_fired(session, key, now)
     return session, ()
 
 
@@ -348,5 +414,6 @@ def _judge(session: Session) -> State:
     if session.turn is not None:
         return State.WORKING
     if session.ready:
-        return State.IDLE
+        passing = session.handoff
+        return State.ROTATING if passing is not None and passing.is_moving else State.IDLE
     return State.STARTING if session.proves else State.UNKNOWN

@@ -1,11 +1,12 @@
 """A session as a value: the facts we hold, and the state we claim from them."""
 
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from operator import attrgetter
 
-from sm.core.ids import ContextId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Route, Way
+from sm.core.passage import Handoff
 from sm.core.terminal import Pane
 
 
@@ -53,6 +54,56 @@ class Sighting:
     at: float
 
 
+class Level(IntEnum):
+    """How full a context is, as far as somebody should know."""
+
+    EARLY = 1
+    """Shown; nothing is sent."""
+    WARNING = 2
+    """The agent is told at its turn's end."""
+    CRITICAL = 3
+    """The agent is told at once."""
+
+    @property
+    def shown(self) -> str:
+        """The word people read."""
+        return {1: "EARLY_WARN", 2: "WARN", 3: "CRITICAL"}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Where a level begins: in percent of the real window, or in tokens."""
+
+    percent: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """When an agent is warned that its context fills."""
+
+    enabled: bool = True
+    early: Limit
+    warning: Limit
+    critical: Limit
+    tool_count: int = 500
+    """Warn after this many tool calls where no usage can be read."""
+    every: int = 1
+    """After how many tool calls an agent's record is read, where it does not tell by itself."""
+
+    def of(self, level: Level) -> Limit:
+        return {
+            Level.EARLY: self.early,
+            Level.WARNING: self.warning,
+            Level.CRITICAL: self.critical,
+        }[level]
+
+
+USUAL = Thresholds(
+    early=Limit(percent=40.0), warning=Limit(percent=50.0), critical=Limit(percent=65.0)
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """How full a context is, as the agent itself reports it."""
@@ -66,6 +117,8 @@ class Usage:
     at: float
     outdated: int | None = None
     """The number from before a compaction, until there is a new one: told again, it is old."""
+    compacts_at: int | None = None
+    """The tokens at which the agent would compact by itself, where that is known."""
 
     @property
     def percent(self) -> float | None:
@@ -87,6 +140,27 @@ AS_IT_COMES = Compaction()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """A compaction that happened."""
+
+    at: float
+    trigger: str
+    """auto or manual."""
+    tokens: int | None
+    """How full the context was before, where that was known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How full the context was at one time."""
+
+    at: float
+    tokens: int
+    tools: int
+    """The tool calls until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """One model context window in the session's life."""
 
@@ -95,6 +169,27 @@ class Context:
     transcript: str | None = None
     compactions: int = 0
     usage: Usage | None = None
+    alerted: tuple[Level, ...] = ()
+    """The levels this context has reached since it began or was compacted."""
+    begun_at: float | None = None
+    """When it began or was compacted, where somebody saw it."""
+    samples: tuple[Sample, ...] = ()
+    """Some of the numbers seen since then, oldest first; the last is the newest."""
+    compacted: Compacted | None = None
+    """The last time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastContext:
+    """A context the session has left."""
+
+    number: int
+    id: ContextId | None
+    transcript: str | None
+    tokens: int | None
+    """How full it was when last told."""
+    ended_at: float
+    how: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +305,9 @@ class Session:
     """The newest from each source."""
 
     compaction: Compaction = AS_IT_COMES
+    thresholds: Thresholds = USUAL
+    monitored: bool = True
+    """Nobody has asked that its agent be left alone about its context."""
     ways: tuple[Way, ...] = TYPING
     """The routes its agent offers and the configuration allows."""
     bell: bool = False
@@ -218,6 +316,8 @@ class Session:
     """Turn ends in a row that were answered with a message: agents allow only so many."""
     pane: Pane | None = None
     context: Context = Context()
+    tools: int = 0
+    """Tool calls in this context. Stored when something else is: a rough count is enough."""
     turn: Turn | None = None
     turn_ended_at: float = 0.0
     """The producer's clock at the last turn's end: older hooks are late, not news."""
@@ -240,6 +340,15 @@ class Session:
 
     messages: tuple[Message, ...] = ()
     """The open ones by number, and those the last event closed."""
+    handoffs: tuple[Handoff, ...] = ()
+    """The open one, and those the last event closed."""
+    last_handoff: HandoffId | None = None
+    given_up: Handoff | None = None
+    """Failed after its command to clear may have been sent off."""
+    lineage: tuple[PastContext, ...] = ()
+    """The contexts before this one; the last ones, if there were many."""
+    tasks: tuple[str, ...] = ()
+    """What ran in the background when the last turn ended."""
     next_number: int = 1
     attempt: Attempt | None = None
     refusals: int = 0
@@ -280,11 +389,25 @@ class Session:
         together = sorted((*others, message), key=lambda m: m.number)
         return replace(self, messages=tuple(together))
 
+    @property
+    def handoff(self) -> Handoff | None:
+        """The one that is under way."""
+        return next((h for h in self.handoffs if h.is_open), None)
+
+    def with_handoff(self, handoff: Handoff) -> "Session":
+        """The session with one handoff added or replaced."""
+        others = tuple(h for h in self.handoffs if h.id != handoff.id)
+        return replace(self, handoffs=(*others, handoff))
+
     def pruned(self) -> "Session":
-        """The session without the messages that were closed by its last event."""
-        if all(m.is_open for m in self.messages):
+        """The session without the messages and handoffs that were closed by its last event."""
+        if all(m.is_open for m in self.messages) and all(h.is_open for h in self.handoffs):
             return self
-        return replace(self, messages=tuple(m for m in self.messages if m.is_open))
+        return replace(
+            self,
+            messages=tuple(m for m in self.messages if m.is_open),
+            handoffs=tuple(h for h in self.handoffs if h.is_open),
+        )
 
     def timer(self, key: str) -> Timer | None:
         return next((t for t in self.timers if t.key == key), None)
@@ -297,7 +420,7 @@ class Session:
         return replace(self, timers=(*others, Timer(key=key, due=due)))
 
     def differs(self, before: "Session") -> bool:
-        """Whether more than the age of the evidence is new since then."""
+        """Whether more than the age of the evidence and a count is new since then."""
         return _all_but_evidence(self) != _all_but_evidence(before)
 
     def seen(self, sighting: Sighting) -> "Session":
@@ -306,6 +429,5 @@ class Session:
         return replace(self, sightings=(*kept, sighting))
 
 
-_all_but_evidence = attrgetter(
-    *(field.name for field in fields(Session) if field.name not in ("sightings", "verdict"))
-)
+_UNTOLD = ("sightings", "verdict", "tools")
+_all_but_evidence = attrgetter(*(f.name for f in fields(Session) if f.name not in _UNTOLD))

@@ -6,7 +6,7 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 
 from dataclasses import replace
 
-from sm.core import delivery, usage
+from sm.core import delivery, handoff, monitor, usage
 from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
     ActivitySeen,
@@ -26,12 +26,13 @@ from sm.core.events import (
     TurnFailed,
 )
 from sm.core.ids import ContextId, MessageId, PromptId
-from sm.core.state import Context, Session, Sighting, Source, Turn
+from sm.core.state import Context, PastContext, Session, Sighting, Source, Turn
 from sm.core.terminal import AgentStatus, Sign
 
 Result = tuple[Session, tuple[Effect, ...]]
 
 REMEMBERED_PROMPTS = 16
+REMEMBERED_CONTEXTS = 50
 SETTLED = 1.0
 """A prompt box seen this long after the last hook is no flash between two tool calls."""
 
@@ -53,15 +54,16 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
         case ToolStarted() | ToolEnded() | DialogOpened():
             return tool_reported(session, event, now)
         case TurnEnded():
-            session, told = turn_ended(session, event.hook, now, last_words=event.last_words)
+            session, told = turn_ended(
+                session, event.hook, now, last_words=event.last_words, tasks=event.tasks
+            )
             if session.turn is None:
                 session = delivery.answer_stop(session, event.hook, now)
             return session, told
         case TurnFailed():
             return turn_ended(session, event.hook, now, failure=event.error)
         case ContextCompacted():
-            context = replace(session.context, compactions=session.context.compactions + 1)
-            return usage.wanted(usage.emptied(replace(session, context=context)), now), ()
+            return monitor.compacted(session, event, now)
         case ContextEnded():
             return replace(session, leaving=event.leaving), ()
         case HookNoticed():
@@ -104,16 +106,37 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
     if event.source != "compact" and not is_older:
         session, effects = finish_turn(session, now, how="the context was replaced")
     context = replace(
-        old,
+        Context() if is_new else old,
         number=old.number + 1 if is_new and old.id is not None else old.number,
         id=event.hook.context or old.id,
         transcript=event.transcript or old.transcript,
-        compactions=0 if is_new else old.compactions,
-        usage=None if is_new else old.usage,
     )
     bell = event.bell or session.bell
     session = delivery.record_begun(session, context.transcript)
-    return replace(session, context=context, ready=True, dialog=None, bell=bell), effects
+    session = replace(session, context=context, ready=True, dialog=None, bell=bell)
+    if not is_new:
+        return session, effects
+    evidence = f"{event.hook.name}({event.source}) of context {(context.id or '')[:8]}"
+    session, prompted = _begun_anew(session, old, now, evidence)
+    return session, (*effects, *prompted)
+
+
+def _begun_anew(session: Session, old: Context, now: float, evidence: str) -> Result:
+    """The session in another context: levels are armed, and a handoff may have come through."""
+    session = replace(handoff.revived(session, now), tasks=())
+    passing = session.handoff
+    if old.id is not None:
+        past = PastContext(
+            number=old.number,
+            id=old.id,
+            transcript=old.transcript,
+            tokens=old.usage.tokens if old.usage is not None else None,
+            ended_at=now,
+            how=f"handoff {passing.id}" if passing is not None and passing.clears else "cleared",
+        )
+        session = replace(session, lineage=(*session.lineage, past)[-REMEMBERED_CONTEXTS:])
+    session = monitor.begun_anew(session, now)
+    return handoff.context_replaced(session, now, evidence)
 
 
 def _is_fork(session: Session, event: ContextStarted) -> bool:
@@ -165,8 +188,8 @@ def tool_reported(
     session, effects = at_work(session, event)
     if isinstance(event, ToolEnded) and not event.subagent:
         session = delivery.answer_tool(session, event.hook, event.tool_use, now)
-        if not usage.is_reported(session):
-            session = usage.wanted(session, now, usage.ASK_IN_TURN)
+        session, told = monitor.tool_used(session, now)
+        return session, (*effects, *told)
     return session, effects
 
 
@@ -193,7 +216,13 @@ def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> 
 
 
 def turn_ended(
-    session: Session, hook: Hook, now: float, *, last_words: str = "", failure: str = ""
+    session: Session,
+    hook: Hook,
+    now: float,
+    *,
+    last_words: str = "",
+    failure: str = "",
+    tasks: tuple[str, ...] = (),
 ) -> Result:
     turn = session.turn
     is_same = turn is not None and hook.prompt is not None and turn.prompt == hook.prompt
@@ -205,6 +234,7 @@ def turn_ended(
         session,
         turn_ended_at=max(session.turn_ended_at, hook.at),
         stopped=hook.prompt,
+        tasks=tasks,
         ready=True,
     )
     if last_words or failure:
@@ -218,6 +248,9 @@ def finish_turn(session: Session, now: float, *, how: str) -> Result:
     if session.turn is not None:
         session = _remember_end(session, session.turn.prompt)
     session = replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
+    if delivery.goes_on(session):
+        # The work goes on in the next context: senders are told when it stops there.
+        return session, ()
     return delivery.finish_accepted(session, now, how=how)
 
 
@@ -243,7 +276,7 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
     session = replace(session, lost=False)
     effects: tuple[Effect, ...] = ()
     if session.adopted:
-        session, effects = _followed(session, status, now)
+        session, effects = followed(session, status, now)
     if any(s.source is Source.HOOK and _outdates(s, status, now) for s in session.sightings):
         return session, effects
     match status.sign:
@@ -251,6 +284,8 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
             return replace(session, dialog=session.dialog or status.detail), effects
         case Sign.BUSY:
             asked: tuple[Effect, ...] = (ReadActivity(),) if session.turn is None else ()
+            if session.adopted:
+                session = usage.wanted(session, now, usage.ASK_IN_TURN)
             turn = session.turn or Turn(prompt=None, started_at=status.at)
             return replace(session, dialog=None, turn=turn, ready=True), (*effects, *asked)
         case Sign.PROMPT:
@@ -266,8 +301,8 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
     return session, effects
 
 
-def _followed(session: Session, status: AgentStatus, now: float) -> Result:
-    """Its agent has another context by now and had no hook to tell us: a person cleared it."""
+def followed(session: Session, status: AgentStatus, now: float) -> Result:
+    """Its agent says it has another context by now, and no hook has told us."""
     old = session.context
     if status.context is None or status.context == old.id:
         return session, ()
@@ -278,7 +313,10 @@ def _followed(session: Session, status: AgentStatus, now: float) -> Result:
         transcript=status.transcript or old.transcript,
     )
     session = delivery.record_begun(session, context.transcript)
-    return replace(session, context=context, ready=True, dialog=None), effects
+    session = replace(session, context=context, ready=True, dialog=None)
+    evidence = f"its own state file tells of context {status.context[:8]}"
+    session, prompted = _begun_anew(session, old, now, evidence)
+    return session, (*effects, *prompted)
 
 
 def activity_seen(session: Session, event: ActivitySeen) -> Session:

@@ -16,6 +16,7 @@ from sm.engine.loop import UnknownSessionError
 LOOK_EVERY = 2.0
 AT_ONCE = 200
 """Hooks that share one commit: a night's worth must not hold up the start."""
+TOLD_BAD = 20
 UNUSABLE = (MalformedHookError, UnknownSessionError)
 
 
@@ -91,12 +92,12 @@ class Intake:
         self._spool.reject(session, hook, at, payload, why)
 
     def state(self) -> SpoolView:
-        bad = [f"{path.name}: {why}" for path, why in self._spool.bad()]
-        return {"waiting": len(self._spool.drain_order()), "bad": bad[-20:]}
+        bad = [f"{path.name}: {why}" for path, why in self._spool.bad(newest=TOLD_BAD)]
+        return {"waiting": len(self._spool.drain_order()), "bad": bad}
 
 
 def _given(engine: Engine, hook: SpooledHook) -> Coroutine[None, None, bytes]:
     if not hook.session:
         # Of an agent that sm did not start.
-        return engine.stray_hook(hook.payload, hook=hook.hook, at=hook.at)
-    return engine.hook(hook.session, hook.payload, hook=hook.hook, at=hook.at)
+        return engine.reports.take_stray(hook.payload, hook=hook.hook, at=hook.at)
+    return engine.reports.take(hook.session, hook.payload, hook=hook.hook, at=hook.at)

@@ -20,6 +20,7 @@ import structlog
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders, keep_written
+from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
@@ -32,14 +33,15 @@ from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.core.message import Route
+from sm.core.state import Limit, Thresholds
 from sm.daemon import parent
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
-from sm.engine.engine import Engine
+from sm.engine.engine import Engine, HandoffRules
 from sm.engine.ports import Store
-from sm.settings.config import ConfigError, Settings, load, seconds
+from sm.settings.config import ConfigError, ContextMonitor, Settings, load, percent, seconds, size
 from sm.settings.home import Home
 from sm.version import VERSION
 from sm.web.app import build
@@ -150,6 +152,8 @@ class Worker:
 
     def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
         folders = SessionFolders(self.home)
+        tokens = Tokens(self.home, folders)
+        rules = self.settings.handoff
         return Engine(
             store=store,
             terminal=terminal,
@@ -159,10 +163,16 @@ class Worker:
             folders=folders,
             clock=SystemClock(),
             log=self.log,
-            identity=Tokens(self.home, folders).identity,
+            identity=tokens.identity,
+            token=tokens.of_session,
+            handoffs=HandoffFolders(folders.folder),
+            handoff_rules=HandoffRules(
+                largest_document=size(rules.max_document), teach_agents=rules.teach_agents
+            ),
             render=render,
             inbox=Inboxes(folders),
             routes=self._routes,
+            thresholds=_thresholds(self.settings.context_monitor),
             hook_url=self._hook_url,
         )
 
@@ -255,6 +265,21 @@ def _inode(path: Path) -> int | None:
         return path.stat().st_ino
     except FileNotFoundError:
         return None
+
+
+def _thresholds(monitor: ContextMonitor) -> Thresholds:
+    return Thresholds(
+        enabled=monitor.enabled,
+        early=_limit(monitor.early_threshold),
+        warning=_limit(monitor.warning_threshold),
+        critical=_limit(monitor.critical_threshold),
+        tool_count=monitor.fallback_tool_count,
+        every=monitor.check_frequency,
+    )
+
+
+def _limit(given: str | int) -> Limit:
+    return Limit(tokens=given) if isinstance(given, int) else Limit(percent=percent(given))
 
 
 def _inherited() -> list[socket.socket]:

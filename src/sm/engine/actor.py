@@ -5,7 +5,10 @@ from dataclasses import replace
 from typing import Protocol, assert_never
 
 from sm.core.effects import (
+    CaptureArtifacts,
     CheckPane,
+    ClearContext,
+    EraseCommand,
     InterruptTurn,
     KillAgent,
     LaunchAgent,
@@ -32,6 +35,7 @@ from sm.core.events import (
 from sm.core.ids import SessionId
 from sm.core.journal import PendingEffect
 from sm.core.state import Session, State
+from sm.engine.archivist import Archivist
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
@@ -50,11 +54,18 @@ class Actor:
     """One worker per session with something to do; sessions never wait for each other."""
 
     def __init__(
-        self, terminal: Terminal, typist: Typist, launcher: Launcher, reader: Reader, log: Log
+        self,
+        terminal: Terminal,
+        typist: Typist,
+        launcher: Launcher,
+        reader: Reader,
+        archivist: Archivist,
+        log: Log,
     ) -> None:
         self._terminal = terminal
         self._typist = typist
         self._reader = reader
+        self._archivist = archivist
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -155,6 +166,12 @@ class Actor:
                 return await self._typist.seek(session_id, effect)
             case InterruptTurn():
                 return await self._typist.interrupt(session_id, effect)
+            case CaptureArtifacts():
+                return await self._archivist.capture(self.loop.session(session_id), effect)
+            case ClearContext():
+                return await self._typist.clear(session_id, effect)
+            case EraseCommand():
+                return await self._typist.erase(session_id, effect)
             case QueueNotice():
                 return self._notice(effect)
             case _:

@@ -6,6 +6,7 @@ and says so.
 
 from pathlib import Path
 
+from sm.core import monitor
 from sm.core.message import Route
 from sm.core.state import Session, State
 from sm.core.usage import TRANSCRIPT
@@ -30,6 +31,14 @@ def degraded(session: Session, dialect: Dialect, now: float) -> list[str]:
     usage = session.context.usage
     if usage is not None and usage.tokens is not None and usage.source == TRANSCRIPT:
         missing.append("status line: it does not run ours; usage is read from its transcript")
+        if monitor.is_watching(session) and not monitor.is_measured(session):
+            missing.append(
+                "window: nobody tells its size; tool calls are counted instead. "
+                "Thresholds in tokens would help"
+            )
+    alarm = monitor.alarm(session, now)
+    if alarm is not None:
+        missing.append(f"usage: {alarm}")
     if session.state is State.UNKNOWN and now - session.state_since > PATIENCE:
         missing.append("screen: not recognised, so nothing is typed")
     return missing

@@ -7,56 +7,51 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from sm.core.envelope import sanitise, wrap
+from sm.core.envelope import sanitise
 from sm.core.events import (
-    ContextStarted,
     DaemonStarted,
-    HookEvent,
     KillRequested,
     MessageCancelled,
     MessageQueued,
+    MonitorSwitched,
     ReminderCancelled,
     ReminderSet,
     Renamed,
     SessionAdopted,
     SessionRequested,
     StatusSeen,
-    UsageSeen,
 )
-from sm.core.ids import ContextId, HookId, MessageId, ReminderId, SessionId
-from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
+from sm.core.ids import MessageId, ReminderId, SessionId
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
-from sm.core.state import Reminder, Session, State
+from sm.core.state import Reminder, Session, State, Thresholds
 from sm.core.terminal import View
-from sm.core.usage import is_news
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
 from sm.engine.adoption import NotAdoptableError
+from sm.engine.archivist import Archivist
 from sm.engine.degraded import degraded
+from sm.engine.handovers import Handovers
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
-from sm.engine.ports import Clock, Dialect, Dialects, Inbox, Processes, Store, Terminal
+from sm.engine.naming import RefusedError
+from sm.engine.ports import Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
 from sm.engine.reader import Reader
+from sm.engine.reports import Reports
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
-
-T = TypeVar("T")
 
 LAUNCH_WITHIN = 15.0
 JUDGED_WITHIN = 3.0
 """How long an adopted agent's state may take to be read from its screen."""
 DRAIN_WITHIN = 5.0
 MAX_TEXT = 1_000_000
-
-
-class RefusedError(Exception):
-    """It was understood and will not be done; the message says why and what to do."""
 
 
 class SessionFolders(Folders, Protocol):
@@ -77,6 +72,9 @@ class SessionFolders(Folders, Protocol):
 
     def make(self, session: SessionId) -> None: ...
 
+    def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The environment with the command ``sm`` on its PATH."""
+
 
 Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
@@ -92,6 +90,16 @@ class NewSession:
     parent: str | None
     environment: Mapping[str, str]
     prompt: str | None
+    monitored: bool = True
+    """Whether the agent is warned when its context fills."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffRules:
+    """What the configuration says about handoffs."""
+
+    largest_document: int
+    teach_agents: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +141,10 @@ class Engine:
         render: Render,
         inbox: Inbox,
         routes: Callable[[str], Collection[Route]],
+        thresholds: Thresholds,
+        handoffs: Handoffs,
+        handoff_rules: HandoffRules,
+        token: Callable[[str], str | None],
         hook_url: Callable[[SessionId], str | None],
     ) -> None:
         self.store = store
@@ -142,15 +154,22 @@ class Engine:
         self._folders = folders
         self._identity = identity
         self._render = render
-        self._inbox = inbox
         self._routes = routes
+        self._thresholds = thresholds
         self._hook_url = hook_url
         self._launcher = Launcher(terminal, processes, folders, dialects)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
-        self._actor = Actor(terminal, typist, self._launcher, reader, log)
+        archivist = Archivist(terminal, handoffs, clock, handoff_rules.largest_document)
+        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
+        self.reports = Reports(
+            self.loop, dialects, self._launcher.adopter, inbox, teaches=handoff_rules.teach_agents
+        )
+        self.handovers = Handovers(
+            self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
+        )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
 
     @contextlib.asynccontextmanager
@@ -172,7 +191,7 @@ class Engine:
             self.loop.start_timers()
             for session in list(self.loop.sessions):
                 if session.alive:
-                    started = DaemonStarted(version=version, ways=self._ways(session.agent))
+                    started = self._started(session, version)
                     ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
@@ -186,17 +205,15 @@ class Engine:
                 for worker in workers:
                     worker.cancel()
 
+    def _started(self, session: Session, version: str) -> DaemonStarted:
+        """What a session is told by a new daemon: the configuration may have changed."""
+        ways = self._ways(session.agent)
+        return DaemonStarted(version=version, ways=ways, thresholds=self._thresholds)
+
     # --- reading -------------------------------------------------------------------------
 
     def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
-
-    async def _stored(self, known: Callable[[], T]) -> T:
-        """What is known and on the disk: a repeated request must not be answered before the
-        commit of the first, which may still fail."""
-        if known():
-            await self.loop.drain()
-        return known()
 
     def _session_or_none(self, session_id: SessionId) -> Session | None:
         return next((s for s in self.loop.sessions if s.id == session_id), None)
@@ -230,7 +247,9 @@ class Engine:
 
     def compacts_at(self, session: Session) -> int | None:
         """The tokens at which its agent compacts by itself, where that is known."""
-        return self.dialects.named(session.agent).compacts_at(session)
+        usage = session.context.usage
+        model = usage.model if usage is not None else ""
+        return self.dialects.named(session.agent).compacts_at(session.compaction, model)
 
     def degraded(self, session: Session) -> list[str]:
         """What does not work with this session's agent, and what is done instead."""
@@ -247,7 +266,7 @@ class Engine:
 
     async def new_session(self, request: NewSession) -> Session:
         """Start an agent. The same id again is the same request, sent again."""
-        known = await self._stored(lambda: self._session_or_none(request.id))
+        known = await self.loop.stored(lambda: self._session_or_none(request.id))
         if known is not None:
             return known
         parent = self.find(request.parent).id if request.parent else None
@@ -270,7 +289,7 @@ class Engine:
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
         first = self._message(request.id, request.prompt) if request.prompt else None
-        environment = {**environment, **self._identity(request.id)}
+        environment = {**self._folders.with_sm(environment), **self._identity(request.id)}
         self._folders.prepare(request.id, line, environment, request.cwd)
         asked = SessionRequested(
             id=request.id,
@@ -283,6 +302,8 @@ class Engine:
             context=line.context,
             ways=self._ways(request.agent),
             compaction=line.compaction,
+            thresholds=self._thresholds,
+            monitored=request.monitored,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)
@@ -298,7 +319,7 @@ class Engine:
 
     async def adopt(self, request: NewAdoption) -> Session:
         """Take over an agent that runs. The same id again is the same request, sent again."""
-        known = await self._stored(lambda: self._session_or_none(request.id))
+        known = await self.loop.stored(lambda: self._session_or_none(request.id))
         if known is not None:
             return known
         try:
@@ -326,6 +347,7 @@ class Engine:
             transcript=found.transcript,
             adoption=candidate.adoption,
             ways=self._ways(candidate.agent),
+            thresholds=self._thresholds,
         )
         try:
             await self.loop.post(request.id, event)
@@ -390,6 +412,13 @@ class Engine:
         others = [s for s in self.loop.sessions if s.id != session.id]
         return await self.loop.post(session.id, Renamed(name=naming.check_name(name, others)))
 
+    async def monitor(self, reference: str, *, on: bool) -> Session:
+        """Have a session's agent warned when its context fills, or leave it alone."""
+        session = self.find(reference)
+        if session.state is State.ENDED:
+            raise RefusedError(f"{session.name} has ended: nobody is left to be warned.")
+        return await self.loop.post(session.id, MonitorSwitched(on=on))
+
     async def prune(self, before: float) -> int:
         """Drop what is older than this: events, closed messages, ended sessions with their logs.
         Says how many rows and sessions that were."""
@@ -429,7 +458,7 @@ class Engine:
         return session.message(message.id) or message
 
     async def _stored_message(self, to: SessionId, message_id: MessageId) -> Message | None:
-        held = await self._stored(lambda: self.session(to).message(message_id))
+        held = await self.loop.stored(lambda: self.session(to).message(message_id))
         return held or await self.store.message(message_id)
 
     def _sender(self, reference: str | None) -> Session | None:
@@ -465,7 +494,7 @@ class Engine:
     ) -> Reminder:
         """Set a reminder. The same id again is the same reminder, sent again."""
         found = self.find(reference).id
-        known = await self._stored(lambda: _reminder(self.session(found), reminder_id))
+        known = await self.loop.stored(lambda: _reminder(self.session(found), reminder_id))
         if known is not None:
             return known
         session = self.session(found)
@@ -496,81 +525,6 @@ class Engine:
                 await self.loop.post(session.id, ReminderCancelled(id=reminder_id))
                 return
         raise naming.NotFoundError(f"There is no reminder {reminder_id!r}. See: sm remind --list")
-
-    # --- hooks ---------------------------------------------------------------------------
-
-    async def hook(
-        self,
-        session_id: SessionId,
-        payload: bytes,
-        *,
-        hook: HookId,
-        at: float,
-        answerable: bool = False,
-    ) -> bytes:
-        """Take in one report of an agent; what it is to be answered, if it waits for an answer.
-
-        The same hook id again changes nothing.
-        """
-        session = self.session(session_id)
-        dialect = self.dialects.named(session.agent)
-        event = dialect.decode_hook(payload, hook=hook, at=at, answerable=answerable)
-        if isinstance(event, UsageSeen):
-            if is_news(session, event):
-                await self.loop.post(session_id, event)
-            return b""
-        if await self._stored(lambda: self.loop.knows_hook(hook)):
-            return b""
-        greets = isinstance(event, ContextStarted) and answerable
-        if isinstance(event, ContextStarted) and greets and session.allows(Route.DOORBELL):
-            event = replace(event, bell=True)
-        after = await self.loop.post(session_id, event, hook=hook)
-        if isinstance(event, ContextStarted):
-            # A client that the agent itself started has no business with its inbox.
-            is_own = event.hook.context in (None, after.context.id)
-            inbox = self._inbox.folder(session_id) if event.bell and is_own else None
-            return dialect.greeting(inbox) if greets else b""
-        return self._answer(after, dialect, event, hook)
-
-    async def stray_hook(
-        self, payload: bytes, *, hook: HookId, at: float, answerable: bool = False
-    ) -> bytes:
-        """Take in a report that names no session of ours, if an adopted agent sent it.
-
-        Any other client's (a nested one, one nobody adopted) changes nothing.
-        """
-        sessions = list(self.loop.sessions)
-        found = self._launcher.adopter.owner(self._reporter(payload, hook, at), sessions)
-        if found is None:
-            return b""
-        session, status = found
-        if status is not None:
-            # Posted in one breath with the report, which would be a stranger's without it.
-            ignore_outcome(self.loop.post(session.id, StatusSeen(status=status)))
-        return await self.hook(session.id, payload, hook=hook, at=at, answerable=answerable)
-
-    def _reporter(self, payload: bytes, hook: HookId, at: float) -> ContextId | None:
-        """Whose report it is, by the client's own id."""
-        for agent in dict.fromkeys(s.agent for s in self.loop.sessions if s.adopted and s.alive):
-            try:
-                event = self.dialects.named(agent).decode_hook(
-                    payload, hook=hook, at=at, answerable=False
-                )
-            except MalformedHookError:
-                continue
-            return event.context if isinstance(event, UsageSeen) else event.hook.context
-        return None
-
-    @staticmethod
-    def _answer(session: Session, dialect: Dialect, event: HookEvent, hook: HookId) -> bytes:
-        """The message the hook is answered with, now that this is on the disk."""
-        attempt = session.attempt
-        if attempt is None or attempt.hook != hook:
-            return b""
-        message = session.message(attempt.message)
-        if message is None:
-            return b""
-        return dialect.answer(event, wrap(message.id, message.sender_name, message.text))
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

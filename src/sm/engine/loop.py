@@ -10,15 +10,19 @@ import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sm.core.effects import Effect
 from sm.core.events import Event, SessionAdopted, SessionRequested, TimerFired
 from sm.core.ids import HookId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message
+from sm.core.passage import Handoff
 from sm.core.session import advance, create
 from sm.core.state import Session
 from sm.engine.ports import Clock, Store
+
+T = TypeVar("T")
 
 REMEMBERED_HOOKS = 20_000
 LONGEST_NAP = 60.0
@@ -114,6 +118,13 @@ class Loop:
     def knows_hook(self, hook: HookId) -> bool:
         return hook in self._hooks
 
+    async def stored(self, known: Callable[[], T]) -> T:
+        """What is known and on the disk: a repeated request must not be answered before the
+        commit of the first, which may still fail."""
+        if known():
+            await self.drain()
+        return known()
+
     async def next_commit(self) -> None:
         """Return after the next commit."""
         if self._bell is None or self._bell.done():
@@ -166,6 +177,7 @@ class Loop:
             at=now,
             hook=hook,
             messages=_changed(before, after),
+            handoffs=_passed(before, after),
             asked=tuple(self._numbered(session_id, effect) for effect in effects),
             finished=finished,
             changed=before is None or after.differs(before),
@@ -268,6 +280,11 @@ def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
         return ()
     known = {message.id: message for message in before.messages}
     return tuple(m for m in after.messages if known.get(m.id) is not m)
+
+
+def _passed(before: Session | None, after: Session) -> tuple[Handoff, ...]:
+    known = () if before is None else before.handoffs
+    return () if known is after.handoffs else tuple(h for h in after.handoffs if h not in known)
 
 
 def ignore_outcome(future: asyncio.Future[Session]) -> None:

@@ -1,4 +1,4 @@
-"""Names people give to sessions, and finding a session by what they typed."""
+"""Names people give to sessions, finding what they mean, and how they are told no."""
 
 import re
 from collections.abc import Iterable
@@ -12,6 +12,10 @@ _LOOKS_LIKE_ID = re.compile(r"[0-9a-f]{8}")
 
 class NameRefusedError(ValueError):
     """The name cannot be used; the message says why."""
+
+
+class RefusedError(Exception):
+    """It was understood and will not be done; the message says why and what to do."""
 
 
 class NotFoundError(LookupError):

@@ -6,11 +6,12 @@ from typing import Protocol
 
 from sm.core.adoption import Found, Process, Spot
 from sm.core.events import HookEvent, UsageSeen
-from sm.core.ids import HookId, MessageId, PaneId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
-from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.passage import Captured, Facts, Handoff, Kept
+from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
 
 
@@ -37,6 +38,13 @@ class Store(Protocol):
     ) -> list[Message]:
         """The newest, oldest of them first."""
 
+    async def handoff(self, handoff_id: HandoffId) -> Handoff | None: ...
+
+    async def handoffs(
+        self, *, session: SessionId | None = None, limit: int = 1000
+    ) -> list[Handoff]:
+        """The newest, oldest of them first."""
+
     async def events(
         self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
     ) -> list[Recorded]:
@@ -56,7 +64,7 @@ class Store(Protocol):
         """The highest effect id ever given out, or 0."""
 
     async def prune(self, before: float) -> int:
-        """Drop events and closed messages older than this; say how many."""
+        """Drop events, closed messages and closed handoffs older than this; say how many."""
 
     async def forget(self, sessions: Sequence[SessionId]) -> None:
         """Drop these sessions and everything that belongs to them."""
@@ -76,6 +84,9 @@ class Terminal(Protocol):
         """Every pane tagged with our home."""
 
     async def look(self, pane: PaneId) -> View | None: ...
+
+    async def dump(self, pane: PaneId) -> bytes | None:
+        """All that stands in the pane and its scrollback, as text; None if it is gone."""
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once: a pane that already carries this mark is left as it is."""
@@ -113,6 +124,10 @@ class Dialect(Protocol):
 
     stash_key: str | None
     """Puts what stands in its prompt box aside until the next prompt was submitted."""
+    clear_command: str | None
+    """Typed at its prompt, it begins a fresh context; None where it cannot."""
+    erase_key: str
+    """Empties its prompt box."""
     ways: tuple[Way, ...]
     """The routes it offers, and how much fits through each."""
 
@@ -120,19 +135,22 @@ class Dialect(Protocol):
         self, payload: bytes, *, hook: HookId, at: float, answerable: bool
     ) -> HookEvent | UsageSeen: ...
 
-    def greeting(self, inbox: str | None) -> bytes:
-        """The answer to a context's start; the agent is told to watch its inbox."""
+    def greeting(self, inbox: str | None, lesson: str) -> bytes:
+        """The answer to a context's start: the agent is told to watch its inbox, and taught."""
 
     def answer(self, event: HookEvent, text: str) -> bytes:
         """The answer to a hook that gives the model this text."""
 
     def read_screen(self, view: View) -> Screen: ...
 
+    def is_fresh(self, view: View) -> bool:
+        """Whether it shows a context that has just begun, drawn to its end."""
+
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         """Whether the prompt box holds this message's envelope, perhaps folded by the agent."""
 
-    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
-        """Whether it holds this message and no word of anybody else."""
+    def box_holds_only(self, screen: Screen, message: MessageId, opening: str) -> bool:
+        """Whether it holds this message, which begins so, and no word of anybody else."""
 
     def search(self, transcript_path: Path, attempt: Attempt) -> Record:
         """Whether the agent's own record shows that the model was given the message."""
@@ -143,7 +161,7 @@ class Dialect(Protocol):
     def read_activity(self, transcript_path: Path) -> Activity:
         """Which turn is running and what it does, by the agent's own record."""
 
-    def compacts_at(self, session: Session) -> int | None:
+    def compacts_at(self, told: Compaction, model: str) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
@@ -176,6 +194,27 @@ class Inbox(Protocol):
 
     def withdraw(self, session: SessionId, mark: str) -> bool:
         """Take a note back; False when the agent was faster."""
+
+
+class Handoffs(Protocol):
+    """What each handoff leaves behind, a folder for each. Every call blocks: run it in a thread."""
+
+    def keep(self, session: SessionId, handoff: HandoffId, source: Path, limit: int) -> Kept:
+        """Copy the document; raises DocumentError, with words for the agent, if it is none."""
+
+    def keep_text(self, session: SessionId, handoff: HandoffId, text: str, limit: int) -> Kept:
+        """The same for one that was never a file."""
+
+    def refresh(
+        self, session: SessionId, handoff: HandoffId, source: Path, limit: int
+    ) -> Kept | None:
+        """Copy it again if it is still good; else the last good copy, if there is one."""
+
+    def last(self, session: SessionId, handoff: HandoffId) -> Kept | None:
+        """The copy there is."""
+
+    def capture(self, session: SessionId, handoff: HandoffId, facts: Facts) -> Captured:
+        """Write down everything else; never raises. Repeated, it replaces what was there."""
 
 
 class Processes(Protocol):

@@ -32,5 +32,8 @@ class Reader:
             return EffectFailed(effect="ReadUsage", error="the agent has not named its transcript")
         dialect = self._dialects.named(session.agent)
         found = await asyncio.to_thread(dialect.read_usage, Path(context.transcript))
-        usage = found or Usage(tokens=None, window=None, model="", source=TRANSCRIPT, at=0.0)
-        return UsageSeen(context=context.id, usage=replace(usage, at=self._clock.now()))
+        sample = found or Usage(tokens=None, window=None, model="", source=TRANSCRIPT, at=0.0)
+        known = context.usage.model if context.usage is not None else ""
+        point = dialect.compacts_at(session.compaction, sample.model or known)
+        usage = replace(sample, at=self._clock.now(), compacts_at=point)
+        return UsageSeen(context=context.id, usage=usage)

@@ -10,9 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from sm.core import envelope
-from sm.core.effects import InterruptTurn, PasteText, PressEnter, RingBell, SeekMessage
+from sm.core.effects import (
+    ClearContext,
+    EraseCommand,
+    InterruptTurn,
+    PasteText,
+    PressEnter,
+    RingBell,
+    SeekMessage,
+)
 from sm.core.events import (
     BellRung,
+    ClearRefused,
+    ClearTyped,
+    CommandErased,
     EnterPressed,
     Event,
     MessageSought,
@@ -22,6 +33,7 @@ from sm.core.events import (
 )
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
+from sm.core.passage import HandoffState
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import (
     AgentStatus,
@@ -38,12 +50,17 @@ from sm.engine.looking import look_at
 from sm.engine.ports import Dialects, Inbox, Processes, Terminal
 
 LOOK_EVERY = 0.02
+OPENING = 24
+"""So much of a text tells whether it stands at the beginning of the box."""
 SHOWN_WITHIN = 3.0
 """How long a pasted text may take to appear in the agent's box."""
 UNPROVED_GAP = 0.3
 """Between paste and Enter, for an agent whose box we cannot read."""
 STASHED_WITHIN = 1.0
+DRAWN_WITHIN = 1.0
+"""An agent reports a turn's end, or a new context, a moment before its screen shows it."""
 ENTERED, INTERRUPTED, STASHED = "@sm_entered", "@sm_interrupted", "@sm_stashed"
+ERASED = "@sm_erased"
 
 
 class Typist:
@@ -72,8 +89,14 @@ class Typist:
             view = await self._uncovered(session, session.pane)
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
+            if message.handoff is not None:
+                view = await self._drawn(session, session.pane)
             obstacle = self._obstacle(session, session.pane, view)
             draft = self._draft(session, view) if obstacle is Obstacle.DRAFT else ""
+            if message.handoff is not None and self._is_command(session, draft):
+                # An Escape left it there: nobody's words, and no draft to be brought back.
+                await self._erase(session, session.pane, effect.mark)
+                obstacle, draft = Obstacle.BUSY, ""
             if draft and draft == effect.stash:
                 obstacle = await self._stash(session, session.pane, effect.mark)
             if obstacle is not None:
@@ -81,11 +104,25 @@ class Typist:
             if not _is_current(self._session(session_id), effect.mark):
                 # The agent reported it while we looked.
                 return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
-            text = envelope.wrap(message.id, message.sender_name, message.text)
+            text = envelope.carry(message)
             await self._terminal.paste(session.pane.id, effect.mark, text)
         except TerminalUnreachableError:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
         return TextPasted(mark=effect.mark)
+
+    async def _drawn(self, session: Session, pane: Pane) -> View | None:
+        """A look at a pane whose agent has just begun a context: drawn to its end, if soon.
+
+        What is pasted while it still draws is lost now and then.
+        """
+        dialect = self._dialects.named(session.agent)
+        deadline = asyncio.get_running_loop().time() + DRAWN_WITHIN
+        while True:
+            view = await self._uncovered(session, pane)
+            is_late = asyncio.get_running_loop().time() > deadline
+            if view is None or is_late or dialect.is_fresh(view):
+                return view
+            await asyncio.sleep(LOOK_EVERY)
 
     def _draft(self, session: Session, view: View | None) -> str:
         return "" if view is None else self._dialects.named(session.agent).read_screen(view).draft
@@ -106,7 +143,9 @@ class Typist:
 
     async def enter(self, session_id: SessionId, effect: PressEnter) -> Event:
         try:
-            return await asyncio.wait_for(self._enter(session_id, effect), SHOWN_WITHIN)
+            # Not wait_for: it swallows a cancellation that comes with the outcome.
+            async with asyncio.timeout(SHOWN_WITHIN):
+                return await self._enter(session_id, effect)
         except TimeoutError:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.NOT_SHOWN)
         except TerminalUnreachableError:
@@ -135,18 +174,108 @@ class Typist:
     def _is_shown(self, session: Session, view: View, effect: PressEnter) -> bool:
         if not session.proves:
             return True
-        dialect = self._dialects.named(session.agent)
-        return dialect.box_holds_only(dialect.read_screen(view), effect.message)
+        dialect, message = self._dialects.named(session.agent), session.message(effect.message)
+        if message is None:
+            return False
+        opening = envelope.carry(message)[:OPENING]
+        return dialect.box_holds_only(dialect.read_screen(view), effect.message, opening)
 
     async def _press_enter(self, pane: Pane, effect: PressEnter) -> Event:
         await self._terminal.press(pane.id, "Enter", option=ENTERED, mark=effect.press)
         return EnterPressed(mark=effect.mark, evidence=f"Enter {effect.number}")
 
+    async def clear(self, session_id: SessionId, effect: ClearContext) -> Event:
+        """Type the agent's own command for a fresh context, and send it off."""
+        try:
+            async with asyncio.timeout(SHOWN_WITHIN):
+                return await self._clear(session_id, effect)
+        except TimeoutError:
+            return ClearRefused(mark=effect.mark, obstacle=Obstacle.NOT_SHOWN)
+        except TerminalUnreachableError:
+            return ClearRefused(mark=effect.mark, obstacle=Obstacle.UNREACHABLE)
+
+    async def _clear(self, session_id: SessionId, effect: ClearContext) -> Event:
+        drawn_by = asyncio.get_running_loop().time() + DRAWN_WITHIN
+        shown = False
+        while True:
+            session = self._session(session_id)
+            command = self._dialects.named(session.agent).clear_command
+            if session.pane is None or command is None or not _is_clearing(session, effect.mark):
+                return ClearRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
+            status = self._elsewhere(session, session.pane)
+            if status is not None and _is_awaited(session, effect.mark):
+                evidence = "the agent already says it has another context"
+                return ClearTyped(mark=effect.mark, evidence=evidence, status=status)
+            view = await self._uncovered(session, session.pane)
+            if view is not None and view.entered == effect.press:
+                return ClearTyped(mark=effect.mark, evidence="Enter was already pressed")
+            obstacle = self._obstacle(session, session.pane, view)
+            draft = self._draft(session, view)
+            is_drawing = asyncio.get_running_loop().time() < drawn_by
+            if obstacle is Obstacle.DRAFT and self._is_command(session, draft):
+                # Seen at two looks in a row, as with a message.
+                if shown and _is_clearing(self._session(session_id), effect.mark):
+                    return await self._send_off(session.pane, effect, command)
+                shown = True
+            elif obstacle is Obstacle.DRAFT and draft == effect.stash:
+                obstacle = await self._stash(session, session.pane, effect.mark)
+                if obstacle is Obstacle.DRAFT:
+                    return ClearRefused(mark=effect.mark, obstacle=obstacle, draft=draft)
+            elif obstacle not in (None, Obstacle.BUSY, Obstacle.NO_BOX):
+                return ClearRefused(mark=effect.mark, obstacle=obstacle, draft=draft)
+            elif obstacle is not None:
+                if not is_drawing:
+                    return ClearRefused(mark=effect.mark, obstacle=obstacle)
+            elif not _is_awaited(self._session(session_id), effect.mark):
+                # It reported its new context while we looked; what is in the box is sent off.
+                return ClearRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
+            elif view is not None and view.pasted != effect.mark:
+                await self._terminal.paste(session.pane.id, effect.mark, command)
+            elif effect.number > 1:
+                return ClearRefused(mark=effect.mark, obstacle=Obstacle.NOT_SHOWN)
+            await asyncio.sleep(LOOK_EVERY)
+
+    def _elsewhere(self, session: Session, pane: Pane) -> AgentStatus | None:
+        """What the agent says of itself, where that is of a context nobody has told us of."""
+        status = self._status(session, pane)
+        known = (None, session.context.id, *(past.id for past in session.lineage))
+        return None if status is None or status.context in known else status
+
+    async def erase(self, session_id: SessionId, effect: EraseCommand) -> Event:
+        """Take the command to clear out of the box, if nothing else stands there."""
+        session = self._session(session_id)
+        dialect = self._dialects.named(session.agent)
+        evidence = "there was nothing to erase"
+        try:
+            view = None if session.pane is None else await self._uncovered(session, session.pane)
+            is_left = self._is_command(session, self._draft(session, view))
+            if session.pane is not None and is_left:
+                await self._erase(session, session.pane, effect.mark)
+                evidence = f"{dialect.clear_command} was erased from the prompt box"
+        except TerminalUnreachableError:
+            evidence = Obstacle.UNREACHABLE.words
+        return CommandErased(mark=effect.mark, evidence=evidence)
+
+    def _is_command(self, session: Session, draft: str) -> bool:
+        """Whether a text is our own command to clear, perhaps with the agent's hint behind it."""
+        command = self._dialects.named(session.agent).clear_command
+        words = draft.split()
+        return words[:1] == [command] and all(word.startswith("[") for word in words[1:])
+
+    async def _erase(self, session: Session, pane: Pane, mark: str) -> None:
+        key = self._dialects.named(session.agent).erase_key
+        await self._terminal.press(pane.id, key, option=ERASED, mark=mark)
+
+    async def _send_off(self, pane: Pane, effect: ClearContext, command: str) -> Event:
+        await self._terminal.press(pane.id, "Enter", option=ENTERED, mark=effect.press)
+        return ClearTyped(mark=effect.mark, evidence=f"{command}, Enter {effect.number}")
+
     async def interrupt(self, session_id: SessionId, effect: InterruptTurn) -> Event:
         session = self._session(session_id)
         if session.pane is None:
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.PANE_GONE)
-        if session.turn is None or session.turn.prompt != effect.prompt:
+        is_over = session.turn is None or session.turn.prompt != effect.prompt
+        if is_over or not _is_current(session, effect.mark):
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
         try:
             view = await self._uncovered(session, session.pane)
@@ -168,7 +297,7 @@ class Typist:
         message = session.message(effect.message)
         if message is None or not _is_current(session, effect.mark):
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
-        text = envelope.wrap(message.id, message.sender_name, message.text)
+        text = envelope.carry(message)
         await asyncio.to_thread(self._inbox.leave, session_id, effect.mark, text)
         return BellRung(mark=effect.mark)
 
@@ -314,6 +443,17 @@ def _in_the_way(screen: Screen, status: AgentStatus | None) -> Obstacle | None:
 
 def _is_current(session: Session, mark: str) -> bool:
     return session.attempt is not None and session.attempt.mark == mark
+
+
+def _is_clearing(session: Session, mark: str) -> bool:
+    handoff = session.handoff
+    return handoff is not None and handoff.mark == mark and session.turn is None
+
+
+def _is_awaited(session: Session, mark: str) -> bool:
+    handoff = session.handoff
+    is_clearing = handoff is not None and handoff.state is HandoffState.CLEARING
+    return is_clearing and _is_clearing(session, mark)
 
 
 def _in_record(attempt: Attempt) -> str:

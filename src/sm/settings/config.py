@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -48,6 +49,32 @@ class Daemon(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A log file is rotated at this size; three old ones are kept."""
 
 
+class ContextMonitor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """When agents are warned that their context fills."""
+
+    enabled: bool = True
+    """Whether anything is sent at all."""
+    early_threshold: str | int = "40%"
+    """Shown, nothing is sent. In percent of the real window, or in tokens."""
+    warning_threshold: str | int = "50%"
+    """The agent is told at its turn's end."""
+    critical_threshold: str | int = "65%"
+    """The agent is told at once."""
+    fallback_tool_count: int = 500
+    """Warn after this many tool calls where no usage can be read."""
+    check_frequency: int = 1
+    """Where an agent does not tell its usage itself, its record is read at every Nth tool call."""
+
+
+class HandoffSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How sessions pass from one context to the next."""
+
+    max_document: str = "1MB"
+    """A larger handoff document is refused."""
+    teach_agents: bool = True
+    """Tell agents at their start that sm handoff exists."""
+
+
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How messages get into agents."""
 
@@ -61,6 +88,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     tmux: Tmux = Tmux()
     store: StoreSettings = StoreSettings()
     archive: Archive = Archive()
+    context_monitor: ContextMonitor = ContextMonitor()
+    handoff: HandoffSettings = HandoffSettings()
     delivery: Delivery = Delivery()
     daemon: Daemon = Daemon()
 
@@ -105,11 +134,55 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     yield "store.url", settings.store.url == "sqlite", '"sqlite"'
     is_fine = _can(seconds, settings.archive.retention)
     yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
+    yield from _monitor_rules(settings.context_monitor)
+    largest = settings.handoff.max_document
+    is_fine = _can(size, largest) and size(largest) > 0
+    yield "handoff.max_document", is_fine, 'a size such as "1MB" or "300KB"'
     for agent, routes in settings.delivery.routes.items():
         is_fine = all(route in ROUTES for route in routes)
         yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
     yield "daemon.log_level", daemon.log_level in _LEVELS, "debug, info, warning or error"
     yield "daemon.log_size", _can(size, daemon.log_size), 'a size such as "5MB" or "300KB"'
+
+
+def _monitor_rules(monitor: ContextMonitor) -> Iterator[tuple[str, bool, str]]:
+    words = 'a part of the window such as "50%", or tokens such as 100000'
+    thresholds = {
+        "early": monitor.early_threshold,
+        "warning": monitor.warning_threshold,
+        "critical": monitor.critical_threshold,
+    }
+    for name, given in thresholds.items():
+        yield f"context_monitor.{name}_threshold", _is_threshold(given), words
+    for (lower, low), (higher, high) in pairwise(thresholds.items()):
+        is_fine = _is_below(low, high)
+        yield f"context_monitor.{higher}_threshold", is_fine, f"above {lower}_threshold"
+    is_fine = monitor.fallback_tool_count > 0
+    yield "context_monitor.fallback_tool_count", is_fine, "more than 0"
+    yield "context_monitor.check_frequency", monitor.check_frequency > 0, "more than 0"
+
+
+def _is_threshold(given: str | int) -> bool:
+    if isinstance(given, int):
+        return given > 0
+    return _can(percent, given) and 0 < percent(given) <= 100
+
+
+def _is_below(low: str | int, high: str | int) -> bool:
+    """Of unlike kinds, only the window decides: then the lower one is moved when it must be."""
+    if isinstance(low, int) and isinstance(high, int):
+        return low < high
+    if isinstance(low, str) and isinstance(high, str):
+        return percent(low) < percent(high)
+    return True
+
+
+def percent(text: str) -> float:
+    """``50%`` as a number."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    if found is None:
+        raise ValueError(text)
+    return float(found.group(1))
 
 
 def size(text: str) -> int:

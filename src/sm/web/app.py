@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from sm.api.types import Health
 from sm.engine.engine import Engine
-from sm.web import hooks, messages, openapi, sessions, system
+from sm.web import contexts, handoffs, hooks, messages, openapi, sessions, system
 from sm.web.endpoint import Endpoint, problem, routes
 
 
@@ -23,7 +23,9 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
     return (
         *system.endpoints(health),
         *sessions.ENDPOINTS,
+        *contexts.ENDPOINTS,
         *messages.ENDPOINTS,
+        *handoffs.ENDPOINTS,
         hooks.DOCUMENTED,
         hooks.DOCUMENTED_STRAY,
     )

@@ -18,9 +18,10 @@ from starlette.types import Receive
 
 from sm.api.types import Problem
 from sm.core.journal import NotStoredError
-from sm.engine.engine import Engine, RefusedError
+from sm.engine.engine import Engine
+from sm.engine.handovers import NotYourselfError
 from sm.engine.loop import UnknownSessionError
-from sm.engine.naming import NameRefusedError, NotFoundError
+from sm.engine.naming import NameRefusedError, NotFoundError, RefusedError
 
 MAX_BODY = 64 * 1024 * 1024
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -178,6 +179,8 @@ def refusal(error: Exception) -> Response:
             return problem(404, f"There is no session {error}. See: sm ls --all")
         case RefusedError():
             return problem(409, str(error))
+        case NotYourselfError():
+            return problem(403, str(error))
         case BadRequestError() | NameRefusedError():
             return problem(400, str(error))
         case ClientDisconnect():

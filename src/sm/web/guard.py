@@ -11,6 +11,8 @@ from sm.web.endpoint import problem
 
 _LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?", re.IGNORECASE)
 """Our own names, with or without a port."""
+_OWN = re.compile(r"/hooks/([^/]+)|/sessions/([^/]+)/handoff")
+"""What a session may call, by its id."""
 
 SessionToken = Callable[[str], str | None]
 """The token of one session, by its id."""
@@ -50,10 +52,9 @@ class Guard:
     def _is_allowed(self, path: str, given: str) -> bool:
         if hmac.compare_digest(given.encode(), self._token.encode()):
             return True
-        # A session's own token is good for that session's hooks and nothing else.
-        if not path.startswith("/hooks/"):
-            return False
-        own = self._session_token(path.removeprefix("/hooks/"))
+        # A session's own token is good for that session's hooks and handoff and nothing else.
+        found = _OWN.fullmatch(path)
+        own = self._session_token(found.group(1) or found.group(2)) if found else None
         return own is not None and hmac.compare_digest(given.encode(), own.encode())
 
 

@@ -57,7 +57,9 @@ class HookIntake:
             at = _producer_time(given_at, at)
             if not session_id:
                 return await self._take_stray(payload, hook, at)
-            answer = await self._engine.hook(session_id, payload, hook=hook, at=at, answerable=True)
+            answer = await self._engine.reports.take(
+                session_id, payload, hook=hook, at=at, answerable=True
+            )
         except MalformedHookError as error:
             self._set_aside(session_id, hook, at, payload, str(error))
             return problem(400, f"Not a hook: {error}. It was set aside; see: sm doctor")
@@ -72,7 +74,7 @@ class HookIntake:
             _objects.decode(payload)
         except msgspec.DecodeError as error:
             return problem(400, f"Not a hook: {error}.")
-        answer = await self._engine.stray_hook(payload, hook=hook, at=at, answerable=True)
+        answer = await self._engine.reports.take_stray(payload, hook=hook, at=at, answerable=True)
         return Response(answer, media_type="application/json") if answer else _TAKEN
 
 

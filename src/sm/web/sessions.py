@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sm.api.types import (
     AdoptBody,
-    ContextUsage,
     Explanation,
     LogView,
     NewSessionBody,
@@ -19,9 +18,10 @@ from sm.api.types import (
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
-from sm.engine.engine import NewAdoption, NewSession, RefusedError
+from sm.engine.engine import NewAdoption, NewSession
+from sm.engine.naming import RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
-from sm.web.views import context_usage, event_view, explanation, session_detail, session_view
+from sm.web.views import event_view, explanation, session_detail, session_view
 
 LONGEST_WAIT = 7 * 86_400.0
 _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
@@ -49,6 +49,7 @@ async def create(call: Call) -> SessionDetail:
             parent=body.get("parent"),
             environment=body.get("environment", {}),
             prompt=body.get("prompt"),
+            monitored=body.get("monitored", True),
         )
     )
     if session.pane is None and session.exit is not None:
@@ -149,16 +150,6 @@ async def explain(call: Call) -> Explanation:
     return explanation(session, recent, call.engine.clock.now())
 
 
-async def context(call: Call) -> ContextUsage:
-    return context_usage(call.engine, call.engine.find(call.path("session")))
-
-
-async def contexts(call: Call) -> list[ContextUsage]:
-    """Of every session that has not ended."""
-    living = (s for s in call.engine.loop.sessions if s.state is not State.ENDED)
-    return [context_usage(call.engine, s) for s in sorted(living, key=lambda s: s.created_at)]
-
-
 async def timeline(call: Call) -> list[StoredEvent]:
     session = call.engine.find(call.path("session"))
     limit = min(max(call.query["limit"], 1), 1000)
@@ -235,14 +226,6 @@ ENDPOINTS = (
     Endpoint(
         method="GET", path="/sessions/{session}/explain", handler=explain, gives=Explanation,
         about="Why we believe its state: evidence, source, age", refusals=(404, 409),
-    ),
-    Endpoint(
-        method="GET", path="/contexts", about="How full each session's context is",
-        handler=contexts, gives=list[ContextUsage],
-    ),
-    Endpoint(
-        method="GET", path="/sessions/{session}/context", about="How full its context is",
-        handler=context, gives=ContextUsage, refusals=(404, 409),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",

@@ -5,9 +5,10 @@ import socket
 import msgspec
 
 from sm.api.types import (
-    ContextUsage,
+    CompactionView,
     ContextView,
     Explanation,
+    HandoffView,
     MessageView,
     ReminderView,
     SessionDetail,
@@ -15,11 +16,14 @@ from sm.api.types import (
     SightingView,
     StoredEvent,
 )
+from sm.core import monitor
 from sm.core.adoption import limits
-from sm.core.delivery import why_waiting
+from sm.core.handoff import why_open
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
-from sm.core.state import Context, Reminder, Session, Sighting, Timer
+from sm.core.passage import Handoff
+from sm.core.reasons import why_waiting
+from sm.core.state import Compacted, Context, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
@@ -45,7 +49,7 @@ def session_view(session: Session) -> SessionView:
         if pane is None
         else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
-        "last_handoff": None,
+        "last_handoff": session.last_handoff,
     }
 
 
@@ -61,18 +65,10 @@ def context_view(context: Context) -> ContextView:
     }
 
 
-def context_usage(engine: Engine, session: Session) -> ContextUsage:
-    usage = session.context.usage
-    return {
-        **context_view(session.context),
-        "session": session.id,
-        "name": session.name,
-        "model": usage.model or None if usage else None,
-        "source": usage.source if usage else None,
-        "at": usage.at if usage else None,
-        "compactions": session.context.compactions,
-        "compacts_at": engine.compacts_at(session),
-    }
+def compaction_view(compacted: Compacted | None) -> CompactionView | None:
+    if compacted is None:
+        return None
+    return {"at": compacted.at, "trigger": compacted.trigger, "tokens": compacted.tokens}
 
 
 def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDetail:
@@ -82,11 +78,26 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "arguments": list(session.arguments),
         "children": [s.id for s in engine.loop.sessions if s.parent == session.id],
         "pid": session.pane.pid if session.pane and session.alive else None,
+        "level": monitor.level(session),
+        "compactions": session.context.compactions,
+        "last_compaction": compaction_view(session.context.compacted),
         "last_words": session.last_words,
         "exit": None
         if exit_ is None
         else {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
         "reminders": [reminder_view(session, r) for r in session.reminders],
+        "lineage": [
+            {
+                "number": past.number,
+                "id": past.id,
+                "transcript": past.transcript,
+                "tokens": past.tokens,
+                "ended_at": past.ended_at,
+                "how": past.how,
+            }
+            for past in session.lineage
+        ],
+        "handoff": session.handoff.id if session.handoff is not None else None,
         "raw_log": raw_log,
         "proves": session.proves,
         "degraded": engine.degraded(session),
@@ -109,6 +120,35 @@ def reminder_view(session: Session, reminder: Reminder) -> ReminderView:
         "text": reminder.text,
         "due": reminder.due,
         "every": reminder.every,
+    }
+
+
+def handoff_view(engine: Engine, handoff: Handoff) -> HandoffView:
+    try:
+        session: Session | None = engine.session(handoff.session)
+    except UnknownSessionError:
+        session = None
+    accepted = next((s for s in handoff.steps if s.step == "accepted"), None)
+    return {
+        "id": handoff.id,
+        "kind": handoff.kind,
+        "state": handoff.state.value,
+        "status": None,
+        "session": handoff.session,
+        "session_name": session.name if session is not None else handoff.session,
+        "channel": None,
+        "requested_at": handoff.requested_at,
+        "document": handoff.document,
+        "source": handoff.source,
+        "artifacts": handoff.artifacts,
+        "dump": handoff.dump,
+        "raw_log": handoff.log,
+        "transcript": handoff.transcript,
+        "context": handoff.context,
+        "waiting": why_open(session, handoff) if session is not None else None,
+        "steps": [{"step": s.step, "at": s.at, "evidence": s.evidence} for s in handoff.steps],
+        "consumed_by": handoff.session if accepted is not None else None,
+        "consumed_at": accepted.at if accepted is not None else None,
     }
 
 
@@ -170,6 +210,7 @@ def _wait(timer: Timer, now: float) -> str:
         "expire": f"message {what} expires",
         "reminder": f"reminder {what} is due",
         "usage": "reads from the transcript how full the context is",
+        "handoff": "looks again how far the handoff has come",
     }
     return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
 

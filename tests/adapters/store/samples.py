@@ -2,9 +2,10 @@
 
 from sm.core.effects import CheckPane, Effect
 from sm.core.events import Event, Hook, HookNoticed, Renamed
-from sm.core.ids import HookId, MessageId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message, MessageState
+from sm.core.passage import Handoff, HandoffState
 from sm.core.state import Session, Sighting, Source, State
 
 NOON = 1_700_000_000.0
@@ -44,6 +45,24 @@ def message(
     )
 
 
+def handoff(
+    number: int,
+    *,
+    of: str = "ada",
+    state: HandoffState = HandoffState.REQUESTED,
+    requested_at: float | None = None,
+) -> Handoff:
+    return Handoff(
+        id=HandoffId(f"{of}-{number}"),
+        session=SessionId(of),
+        requested_at=NOON + number if requested_at is None else requested_at,
+        source="/shop/handoff.md",
+        document=f"/kept/{of}-{number}/handoff.md",
+        log="/logs/raw.log",
+        state=state,
+    )
+
+
 def asked(number: int, effect: Effect | None = None, *, by: str = "ada") -> PendingEffect:
     return PendingEffect(id=number, session=SessionId(by), effect=effect or CheckPane())
 
@@ -55,6 +74,7 @@ def entry(
     at: float = NOON,
     hook: str | None = None,
     messages: tuple[Message, ...] = (),
+    handoffs: tuple[Handoff, ...] = (),
     asked: tuple[PendingEffect, ...] = (),
     finished: int | None = None,
 ) -> Entry:
@@ -66,6 +86,7 @@ def entry(
         at=at,
         hook=None if hook is None else HookId(hook),
         messages=messages,
+        handoffs=handoffs,
         asked=asked,
         finished=finished,
     )

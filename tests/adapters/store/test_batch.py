@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 from sm.adapters.store.batch import batch_of
-from sm.adapters.store.codec import decode_message, decode_session
+from sm.adapters.store.codec import decode_handoff, decode_message, decode_session
 from sm.core.message import MessageState
+from sm.core.passage import HandoffState
 from sm.core.state import State
 
-from .samples import NOON, asked, entry, message, session
+from .samples import NOON, asked, entry, handoff, message, session
 
 IDLE, WORKING = session("ada"), session("ada", state=State.WORKING)
 BOB = session("bob")
@@ -55,6 +56,16 @@ def test_of_a_message_only_its_last_state_is_written() -> None:
     (row,) = batch.messages
     assert (row["id"], row["session_id"], row["number"]) == ("ada-1", "ada", 1)
     assert (row["state"], decode_message(row["body"])) == ("done", done)
+
+
+def test_of_a_handoff_only_its_last_state_is_written() -> None:
+    done = handoff(1, state=HandoffState.DONE)
+
+    batch = batch_of([entry(IDLE, handoffs=(handoff(1),)), entry(IDLE, handoffs=(done,))])
+
+    (row,) = batch.handoffs
+    assert (row["id"], row["session_id"], row["requested_at"]) == ("ada-1", "ada", NOON + 1)
+    assert (row["state"], decode_handoff(row["body"])) == ("done", done)
 
 
 def test_every_event_is_written_in_its_order() -> None:

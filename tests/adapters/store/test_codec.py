@@ -13,9 +13,10 @@ from sm.adapters.store import StoreDamagedError, codec
 from sm.core.effects import CheckPane, Effect
 from sm.core.events import Event, KillRequested, ToolEnded, TurnEnded
 from sm.core.message import Message, Mode
+from sm.core.passage import Handoff, HandoffState
 from sm.core.state import Context, Session
 
-from .samples import NOON, message, noticed, session
+from .samples import NOON, handoff, message, noticed, session
 
 PLAIN: dict[object, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
@@ -80,6 +81,11 @@ def test_a_message_comes_back_as_it_was(message: Message) -> None:
     assert codec.decode_message(codec.encode(message)) == message
 
 
+@given(values(Handoff))
+def test_a_handoff_comes_back_as_it_was(handoff: Handoff) -> None:
+    assert codec.decode_handoff(codec.encode(handoff)) == handoff
+
+
 def test_a_folder_with_a_name_in_no_encoding_is_kept() -> None:
     """An old folder with a Latin-1 name can hold a session like any other."""
     ada = replace(session(), cwd=b"/home/ada/M\xfcll".decode(errors="surrogateescape"))
@@ -108,6 +114,17 @@ def test_fields_that_were_added_since_take_their_defaults() -> None:
     row = json.loads(codec.encode_session(session()))
     del row["context"], row["timers"], row["messages"]
     assert codec.decode_session(json.dumps(row).encode()) == replace(session(), context=Context())
+
+
+def test_a_session_of_before_there_were_handoffs_has_none() -> None:
+    row = json.loads(codec.encode_session(session()))
+    del row["handoffs"], row["last_handoff"], row["lineage"], row["tasks"]
+    assert codec.decode_session(json.dumps(row).encode()) == session()
+
+    passed = json.loads(codec.encode(handoff(1)))
+    del passed["state"], passed["steps"], passed["tasks"]
+    decoded = codec.decode_handoff(json.dumps(passed).encode())
+    assert (decoded, decoded.state) == (handoff(1), HandoffState.REQUESTED)
 
 
 def test_effects_say_nothing_of_their_class() -> None:

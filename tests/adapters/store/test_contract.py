@@ -7,14 +7,15 @@ import pytest
 from sm.adapters.store import StoreWriteError
 from sm.core.effects import KillAgent, RenameTmux
 from sm.core.events import Event, KillRequested, PaneSeen, Renamed, TimerFired
-from sm.core.ids import HookId, MessageId, ReminderId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, ReminderId, SessionId
 from sm.core.journal import Entry
 from sm.core.message import MessageState, Receipt
+from sm.core.passage import HandoffState
 from sm.core.state import Reminder, State
 from sm.engine.ports import Store
 
 from .conftest import Place
-from .samples import NOON, asked, entry, message, session
+from .samples import NOON, asked, entry, handoff, message, session
 
 ADA, BOB = session("ada"), session("bob")
 
@@ -24,6 +25,7 @@ async def everything(store: Store) -> tuple[object, ...]:
         await store.sessions(),
         await store.pending(),
         await store.messages(),
+        await store.handoffs(),
         await store.events(),
         await store.recent_hooks(100),
         await store.last_effect(),
@@ -32,9 +34,10 @@ async def everything(store: Store) -> tuple[object, ...]:
 
 async def test_a_new_store_is_empty(store: Store) -> None:
     """A store nobody wrote to has nothing, and says so without complaint."""
-    assert await everything(store) == ([], [], [], [], [], 0)
+    assert await everything(store) == ([], [], [], [], [], [], 0)
     assert await store.last_seq() == 0
     assert await store.message(MessageId("none")) is None
+    assert await store.handoff(HandoffId("none")) is None
 
 
 async def test_a_commit_of_nothing_is_no_commit(store: Store) -> None:
@@ -48,7 +51,9 @@ async def test_a_closed_store_opened_again_holds_the_same(place: Place) -> None:
     store = await place()
     await store.commit(
         [
-            entry(ADA, hook="h1", messages=(message(1),), asked=(asked(1),)),
+            entry(
+                ADA, hook="h1", messages=(message(1),), handoffs=(handoff(1),), asked=(asked(1),)
+            ),
             entry(BOB, asked=(asked(2, KillAgent(), by="bob"),)),
         ]
     )
@@ -160,6 +165,38 @@ async def test_messages_are_listed_newest_kept_oldest_first(store: Store) -> Non
     assert await store.messages(limit=0) == []
 
 
+async def test_the_last_state_of_a_handoff_is_kept(store: Store) -> None:
+    """The open one comes back with its session; each is found by its id for ever after."""
+    asked_for = handoff(1)
+    clearing = asked_for.moved(HandoffState.CLEARING, NOON, "captured", "all of it")
+    await store.commit(
+        [
+            entry(replace(ADA, handoffs=(asked_for,)), handoffs=(asked_for,)),
+            entry(replace(ADA, handoffs=(clearing,)), handoffs=(clearing,)),
+        ]
+    )
+    (ada,) = await store.sessions()
+    assert (ada.handoff, await store.handoff(clearing.id)) == (clearing, clearing)
+
+    done = clearing.moved(HandoffState.DONE, NOON + 1, "done", "context 2")
+    await store.commit([entry(replace(ADA, handoffs=(done,)), handoffs=(done,))])
+    await store.commit([entry(ADA)])
+    assert await store.sessions() == [ADA]
+    assert await store.handoff(done.id) == done
+
+
+async def test_handoffs_are_listed_newest_kept_oldest_first(store: Store) -> None:
+    ada = [handoff(n, requested_at=NOON - n) for n in range(1, 4)]
+    bob = handoff(1, of="bob", requested_at=NOON + 9, state=HandoffState.DONE)
+    await store.commit([entry(BOB, handoffs=(bob,)), entry(ADA, handoffs=tuple(ada))])
+
+    assert await store.handoffs() == [*reversed(ada), bob]
+    assert await store.handoffs(limit=2) == [ada[0], bob]
+    assert await store.handoffs(session=ADA.id) == ada[::-1]
+    assert await store.handoffs(session=ADA.id, limit=1) == [ada[0]]
+    assert await store.handoffs(session=SessionId("nobody")) == []
+
+
 async def test_events_are_read_in_the_order_they_were_committed(store: Store) -> None:
     """The timeline is what happened, in that order, whatever the clock said."""
     happened: list[Event] = [
@@ -209,15 +246,16 @@ async def test_a_batch_is_kept_whole_or_not_at_all(store: Store) -> None:
     "refused",
     [
         [entry(ADA, messages=(message(1, to="nobody"),))],
+        [entry(ADA, handoffs=(handoff(1, of="nobody"),))],
         [entry(ADA, asked=(asked(1, by="nobody"),))],
     ],
-    ids=["message to nobody", "effect of nobody"],
+    ids=["message to nobody", "handoff of nobody", "effect of nobody"],
 )
 async def test_what_cannot_be_true_is_refused(store: Store, refused: list[Entry]) -> None:
     with pytest.raises(StoreWriteError, match=r"Nothing of this was kept\."):
         await store.commit(refused)
 
-    assert await everything(store) == ([], [], [], [], [], 0)
+    assert await everything(store) == ([], [], [], [], [], [], 0)
 
 
 async def test_an_effect_id_is_never_given_out_twice(store: Store) -> None:
@@ -300,6 +338,20 @@ async def test_pruning_drops_what_is_old_and_over(store: Store) -> None:
     assert await store.prune(NOON) == 0
 
 
+async def test_pruning_drops_handoffs_that_are_old_and_over(store: Store) -> None:
+    """One that is under way is kept, however long ago it was asked for."""
+    old = NOON - 60
+    by_state = {state: handoff(n, state=state, requested_at=old)
+                for n, state in enumerate(HandoffState)}  # fmt: skip
+    late = handoff(99, state=HandoffState.DONE, requested_at=NOON)
+    await store.commit([entry(ADA, handoffs=(*by_state.values(), late))])
+
+    assert await store.prune(NOON) == sum(not h.is_open for h in by_state.values())
+
+    assert await store.handoffs() == [*(h for h in by_state.values() if h.is_open), late]
+    assert await store.handoff(by_state[HandoffState.FAILED].id) is None
+
+
 async def test_pruning_a_long_history_drops_all_of_it(store: Store) -> None:
     await store.commit([entry(ADA, at=NOON - n % 2) for n in range(4500)])
 
@@ -308,16 +360,20 @@ async def test_pruning_a_long_history_drops_all_of_it(store: Store) -> None:
 
 
 async def test_a_forgotten_session_leaves_nothing_behind(store: Store) -> None:
-    """Its events, messages, hooks and effects go with it; other sessions keep theirs."""
-    await store.commit([entry(BOB, hook="b", messages=(message(1, to="bob"),))])
+    """Its events, messages, handoffs and effects go with it; other sessions keep theirs."""
+    theirs = entry(
+        BOB, hook="b", messages=(message(1, to="bob"),), handoffs=(handoff(1, of="bob"),)
+    )
+    await store.commit([theirs])
     before = await everything(store)
-    await store.commit([entry(ADA, hook="a", messages=(message(1),), asked=(asked(1),))])
+    mine = entry(ADA, hook="a", messages=(message(1),), handoffs=(handoff(1),), asked=(asked(1),))
+    await store.commit([mine])
 
     await store.forget([ADA.id])
     await store.forget([ADA.id])
 
-    sessions, pending, messages, events, hooks, last = await everything(store)
-    assert (sessions, pending, messages, events, hooks, 0) == before
+    *left, last = await everything(store)
+    assert (*left, 0) == before
     assert last == 1, "its number is not given out again"
 
 

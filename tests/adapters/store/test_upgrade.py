@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from sm.adapters.store import StoreError, open_store, schema
+from sm.adapters.store.batch import batch_of
 from sm.adapters.store.upgrade import migrate
 
+from .samples import entry, handoff, message, session
+
+ADA = session("ada")
 BASE = None
 EARLIER = [BASE, *schema.REVISIONS[:-1]]
 
@@ -62,6 +67,30 @@ async def test_every_earlier_store_becomes_todays(tmp_path: Path, revision: str 
 
     assert tables(old) == tables(new) != before
     assert version(old) == version(new) == schema.HEAD
+
+
+async def test_a_store_of_before_there_were_handoffs_keeps_all_it_has(tmp_path: Path) -> None:
+    """Its sessions, messages and events are as they were; its first handoff can be kept."""
+    path = tmp_path / "store.db"
+    await asyncio.to_thread(make_store_at, "0001", path)
+    assert "handoff" not in {name for _, name, _ in tables(path)}
+    row = batch_of([entry(ADA, messages=(message(1),))])
+    with closing(sqlite3.connect(path)) as database:
+        for table, (values,) in (
+            ("session", row.sessions), ("message", row.messages), ("event", row.events),
+        ):  # fmt: skip
+            names = ", ".join(values)
+            places = ", ".join(f":{name}" for name in values)
+            database.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", values)
+        database.commit()
+
+    store = await open_store(path)
+
+    assert await store.sessions() == [replace(ADA, messages=(message(1),))]
+    assert (len(await store.events()), await store.handoffs()) == (1, [])
+    await store.commit([entry(ADA, handoffs=(handoff(1),))])
+    assert await store.handoffs() == [handoff(1)]
+    await store.close()
 
 
 async def test_the_tables_are_those_the_code_uses(tmp_path: Path) -> None:

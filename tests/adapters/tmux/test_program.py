@@ -34,6 +34,14 @@ async def test_a_call_is_done_when_it_returns(rig: Rig, program: TmuxProgram) ->
     assert rig.tmux("list-sessions", "-F", "#{session_name}") == "ada"
 
 
+async def test_an_answer_is_fetched_byte_by_byte(program: TmuxProgram) -> None:
+    await program.call(*NEW_ADA, deadline=5)
+    question = ("display-message", "-p", "-t", "ada", "❯ #{session_name} ")
+
+    assert await program.fetch(*question, deadline=5) == "❯ ada \n".encode()
+    assert await program.call(*question, deadline=5) == "❯ ada "
+
+
 async def test_a_server_that_never_was_is_unreachable(program: TmuxProgram) -> None:
     with pytest.raises(TerminalUnreachableError, match="error connecting"):
         await program.call("list-sessions", deadline=5)

@@ -207,6 +207,15 @@ async def test_two_servers_panes_are_never_confused(
     assert await router.look(PaneId(f"{own.id}@{desk.socket}")) is None or own.id == desk.pane
 
 
+async def test_a_pane_of_another_server_is_dumped_if_it_was_taken(
+    router: TmuxRouter, desk: Desk
+) -> None:
+    assert await router.dump(desk.id) is None
+    await desk.take(router)
+
+    assert await router.dump(desk.id) == b"READY\n"
+
+
 async def test_a_lost_connection_is_made_again(router: TmuxRouter, desk: Desk) -> None:
     """A person may detach every client, or move the pane to another session."""
     await desk.take(router)

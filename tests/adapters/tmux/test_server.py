@@ -161,6 +161,86 @@ async def test_a_pane_of_the_next_server_says_whose_it_is(rig: Rig, terminal: Tm
     assert view.session == BOB
 
 
+# --- dumps -------------------------------------------------------------------------------
+
+
+async def dumped(terminal: TmuxTerminal, pane: PaneId, last_words: bytes) -> bytes | None:
+    text = await terminal.dump(pane)
+    return text if text is not None and last_words in text else None
+
+
+async def test_a_dump_holds_thirty_thousand_lines(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Far more than tmux keeps by itself, on a server whose global option nobody changed."""
+    ask = ("show-options", "-gv", "history-limit")
+    before = rig.tmux(*ask)
+
+    pane = await terminal.launch(rig.launch("sh", "-c", "seq 30000; echo THE END; sleep 1000"))
+    text = await until(lambda: dumped(terminal, pane.id, b"THE END"))
+
+    assert text is not None
+    assert text.decode() == "".join(f"{number}\n" for number in range(1, 30_001)) + "THE END\n"
+    assert rig.tmux(*ask) == before == "2000"
+
+
+async def test_a_dump_has_no_padding_and_wrapped_lines_are_whole(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """It is there to be searched: a word must not be torn by the width of a window."""
+    long = "x" * 219 + "needle" + "y" * 600
+    script = f"printf '%s\\n' '{long}' 'two   ' '' '\033[31mred\033[0m ❯ 日本'; sleep 1000"
+    pane = await terminal.launch(rig.launch("sh", "-c", script))
+
+    text = await until(lambda: dumped(terminal, pane.id, "日本".encode()))
+
+    assert text is not None
+    assert text.decode() == f"{long}\ntwo\n\nred ❯ 日本\n"
+
+
+async def test_a_dump_of_a_dead_agents_pane_tells_its_last_words(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    pane = await terminal.launch(rig.launch("sh", "-c", "echo last words"))
+    await last_view(terminal, pane.id)
+
+    assert b"last words\n" in (await terminal.dump(pane.id) or b"")
+
+
+async def test_a_dump_of_nothing_is_not_a_dump_of_no_pane(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Empty, gone, a stranger's and unreachable are different answers."""
+    pane = await terminal.launch(rig.launch())
+    stranger = PaneId(rig.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "echo theirs; cat"))
+
+    assert await terminal.dump(pane.id) == b"\n"
+    assert await terminal.dump(stranger) is None
+
+    rig.tmux("kill-pane", "-t", pane.id)
+    assert await terminal.dump(pane.id) is None
+
+    await terminal.close()
+    rig.tmux("kill-server")
+    with pytest.raises(TerminalUnreachableError):
+        await terminal.dump(pane.id)
+
+
+async def test_a_dump_of_megabytes_keeps_no_other_session_waiting(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """It is fetched beside the connection that everybody else's questions go through."""
+    script = "yes \"$(printf %200s | tr ' ' z)\" | head -n 30000; echo THE END; sleep 1000"
+    ada = await terminal.launch(rig.launch("sh", "-c", script))
+    bob = await terminal.launch(rig.launch(session=BOB, name="bob"))
+    await until(lambda: dumped(terminal, ada.id, b"THE END"))
+
+    dump = asyncio.create_task(terminal.dump(ada.id))
+    looks = 0
+    while not dump.done():
+        assert await terminal.look(bob.id) is not None
+        looks += 1
+
+    assert len(dump.result() or b"") > 6_000_000
+    assert looks > 1
+
+
 async def test_two_renames_to_one_name_give_two_names(rig: Rig, terminal: TmuxTerminal) -> None:
     ada = await terminal.launch(rig.launch(session=ADA, name="ada"))
     bob = await terminal.launch(rig.launch(session=BOB, name="bob"))

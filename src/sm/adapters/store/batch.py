@@ -11,6 +11,7 @@ from typing import Any
 from sm.adapters.store.codec import encode, encode_session, kind_of
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message, MessageState
+from sm.core.passage import Handoff
 
 Row = dict[str, Any]
 
@@ -21,6 +22,7 @@ UNPROVED = "unproved"
 class Batch:
     sessions: list[Row]
     messages: list[Row]
+    handoffs: list[Row]
     events: list[Row]
     effects: list[Row]
     finished: list[Row]
@@ -32,11 +34,13 @@ def batch_of(entries: Sequence[Entry]) -> Batch:
     last = {entry.session.id: entry for entry in entries}
     changed = {entry.session.id for entry in entries if entry.changed}
     messages = {message.id: message for entry in entries for message in entry.messages}
+    handoffs = {handoff.id: handoff for entry in entries for handoff in entry.handoffs}
     asked = {pending.id: pending for entry in entries for pending in entry.asked}
     finished = {entry.finished for entry in entries if entry.finished is not None}
     return Batch(
         sessions=[_session_row(last[session]) for session in last if session in changed],
         messages=[_message_row(message) for message in messages.values()],
+        handoffs=[_handoff_row(handoff) for handoff in handoffs.values()],
         events=[_event_row(entry) for entry in entries],
         effects=[_effect_row(asked[key]) for key in asked if key not in finished],
         finished=[{"key": key} for key in finished if key not in asked],
@@ -63,6 +67,16 @@ def _message_row(message: Message) -> Row:
         "state": searched_state(message),
         "queued_at": message.queued_at,
         "body": encode(message),
+    }
+
+
+def _handoff_row(handoff: Handoff) -> Row:
+    return {
+        "id": handoff.id,
+        "session_id": handoff.session,
+        "state": handoff.state.value,
+        "requested_at": handoff.requested_at,
+        "body": encode(handoff),
     }
 
 

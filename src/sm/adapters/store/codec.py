@@ -15,6 +15,7 @@ from sm.adapters.store.errors import StoreDamagedError
 from sm.core.effects import Effect
 from sm.core.events import Event
 from sm.core.message import Message
+from sm.core.passage import Handoff
 from sm.core.state import Session
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ EFFECTS: dict[str, type[Any]] = {cls.__name__: cls for cls in get_args(Effect)}
 _encoder = msgspec.json.Encoder()
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {
     cls: msgspec.json.Decoder(cls)
-    for cls in (Session, Message, *EVENTS.values(), *EFFECTS.values())
+    for cls in (Session, Message, Handoff, *EVENTS.values(), *EFFECTS.values())
 }
 
 
@@ -33,7 +34,7 @@ def kind_of(value: Event | Effect) -> str:
     return type(value).__name__
 
 
-def encode(value: Event | Effect | Message | Session) -> bytes:
+def encode(value: Event | Effect | Message | Handoff | Session) -> bytes:
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
@@ -53,6 +54,10 @@ def decode_session(body: bytes) -> Session:
 
 def decode_message(body: bytes) -> Message:
     return _decode(Message, body)
+
+
+def decode_handoff(body: bytes) -> Handoff:
+    return _decode(Handoff, body)
 
 
 def decode_event(kind: str, body: bytes) -> Event:

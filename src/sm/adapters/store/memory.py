@@ -11,9 +11,10 @@ from operator import attrgetter
 from typing import TypeVar
 
 from sm.adapters.store.errors import StoreWriteError
-from sm.core.ids import HookId, MessageId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.message import Message, MessageState
+from sm.core.passage import Handoff
 from sm.core.state import Session
 
 T = TypeVar("T")
@@ -25,6 +26,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._sessions: dict[SessionId, Session] = {}
         self._messages: dict[MessageId, Message] = {}
+        self._handoffs: dict[HandoffId, Handoff] = {}
         self._pending: dict[int, PendingEffect] = {}
         self._events: list[Recorded] = []
         self._hooks: dict[HookId, int] = {}
@@ -71,6 +73,16 @@ class MemoryStore:
         found.sort(key=attrgetter("queued_at" if to is None else "number", "id"))
         return _newest(found, limit)
 
+    async def handoff(self, handoff_id: HandoffId) -> Handoff | None:
+        return self._handoffs.get(handoff_id)
+
+    async def handoffs(
+        self, *, session: SessionId | None = None, limit: int = 1000
+    ) -> list[Handoff]:
+        found = [h for h in self._handoffs.values() if session in (None, h.session)]
+        found.sort(key=attrgetter("requested_at", "id"))
+        return _newest(found, limit)
+
     async def events(
         self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
     ) -> list[Recorded]:
@@ -98,8 +110,12 @@ class MemoryStore:
         messages = {
             key: m for key, m in self._messages.items() if m.is_open or m.queued_at >= before
         }
-        dropped = len(self._events) + len(self._messages) - len(events) - len(messages)
-        self._events, self._messages = events, messages
+        handoffs = {
+            key: h for key, h in self._handoffs.items() if h.is_open or h.requested_at >= before
+        }
+        held = len(self._events) + len(self._messages) + len(self._handoffs)
+        dropped = held - len(events) - len(messages) - len(handoffs)
+        self._events, self._messages, self._handoffs = events, messages, handoffs
         self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq in left}
         return dropped
 
@@ -107,6 +123,7 @@ class MemoryStore:
         gone = {event.seq for event in self._events if event.session in sessions}
         self._sessions = {s: v for s, v in self._sessions.items() if s not in sessions}
         self._messages = {m: v for m, v in self._messages.items() if v.to not in sessions}
+        self._handoffs = {h: v for h, v in self._handoffs.items() if v.session not in sessions}
         self._pending = {p: v for p, v in self._pending.items() if v.session not in sessions}
         self._events = [event for event in self._events if event.seq not in gone]
         self._hooks = {hook: seq for hook, seq in self._hooks.items() if seq not in gone}
@@ -120,6 +137,7 @@ class MemoryStore:
         asked = [pending for entry in entries for pending in entry.asked]
         ids = [pending.id for pending in asked]
         named = {message.to for entry in entries for message in entry.messages}
+        named |= {handoff.session for entry in entries for handoff in entry.handoffs}
         named |= {pending.session for pending in asked}
         named |= {entry.session.id for entry in entries}
         if len({*ids, *self._pending}) < len(ids) + len(self._pending):
@@ -131,6 +149,7 @@ class MemoryStore:
         session = entry.session
         self._seq += 1
         self._messages |= {message.id: message for message in entry.messages}
+        self._handoffs |= {handoff.id: handoff for handoff in entry.handoffs}
         self._pending |= {pending.id: pending for pending in entry.asked}
         self._last_effect = max(self._last_effect, *(p.id for p in entry.asked), 0)
         self._events.append(

@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every revision, oldest first, so that opening a store needs no Alembic to place it."""
 
 HEAD = REVISIONS[-1]
@@ -69,6 +69,18 @@ Index(
     event.c.hook_id,
     # For SQLite alone: naming PostgreSQL here would load its dialect, 40 ms and 4 MB.
     sqlite_where=event.c.hook_id.is_not(None),
+)
+
+handoff = Table(
+    "handoff",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("session_id", Text, ForeignKey("session.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("requested_at", Double, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("handoff_by_session", "session_id", "requested_at"),
+    Index("handoff_by_age", "requested_at"),
 )
 
 effect = Table(

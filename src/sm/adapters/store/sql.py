@@ -18,11 +18,18 @@ from sqlalchemy.exc import DBAPIError
 
 from sm.adapters.store import schema, statements
 from sm.adapters.store.batch import batch_of
-from sm.adapters.store.codec import decode_effect, decode_event, decode_message, decode_session
+from sm.adapters.store.codec import (
+    decode_effect,
+    decode_event,
+    decode_handoff,
+    decode_message,
+    decode_session,
+)
 from sm.adapters.store.errors import StoreDamagedError, StoreWriteError
-from sm.core.ids import HookId, MessageId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.message import Message, MessageState
+from sm.core.passage import Handoff
 from sm.core.state import Session
 
 T = TypeVar("T")
@@ -108,6 +115,20 @@ class SqlStore:
             query = query.where(message.state.in_(statements.searched(state)))
         return (await self._all(query, _message))[::-1]
 
+    async def handoff(self, handoff_id: HandoffId) -> Handoff | None:
+        query = select(schema.handoff.c.body).where(schema.handoff.c.id == handoff_id)
+        found = await self._all(query, _handoff)
+        return found[0] if found else None
+
+    async def handoffs(
+        self, *, session: SessionId | None = None, limit: int = 1000
+    ) -> list[Handoff]:
+        handoff = schema.handoff.c
+        query = select(handoff.body).order_by(handoff.requested_at.desc(), handoff.id.desc())
+        if session is not None:
+            query = query.where(handoff.session_id == session)
+        return (await self._all(query.limit(limit), _handoff))[::-1]
+
     async def events(
         self, *, session: SessionId | None = None, after: int = 0, limit: int = 1000
     ) -> list[Recorded]:
@@ -139,8 +160,14 @@ class SqlStore:
     async def prune(self, before: float) -> int:
         event, message = schema.event.c, schema.message.c
         closed = and_(message.queued_at < before, message.state.not_in(statements.OPEN_STATES))
+        passed = and_(
+            schema.handoff.c.requested_at < before,
+            schema.handoff.c.state.not_in(statements.OPEN_HANDOFFS),
+        )
         events = await self._drop(schema.event, event.at < before, self._writes.drop_events)
-        return events + await self._drop(schema.message, closed, self._writes.drop_messages)
+        messages = await self._drop(schema.message, closed, self._writes.drop_messages)
+        handoffs = await self._drop(schema.handoff, passed, self._writes.drop_handoffs)
+        return events + messages + handoffs
 
     async def forget(self, sessions: Sequence[SessionId]) -> None:
         for session in sessions:
@@ -195,6 +222,10 @@ def _first(row: Row[Any]) -> Any:
 
 def _message(row: Row[Any]) -> Message:
     return decode_message(row.body)
+
+
+def _handoff(row: Row[Any]) -> Handoff:
+    return decode_handoff(row.body)
 
 
 def _pending(row: Row[Any]) -> PendingEffect:

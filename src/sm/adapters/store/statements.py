@@ -12,11 +12,13 @@ from sm.adapters.store import schema
 from sm.adapters.store.batch import UNPROVED, Batch, Row
 from sm.core.ids import SessionId
 from sm.core.message import MessageState
+from sm.core.passage import OPEN
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 OPEN_STATES = (MessageState.QUEUED.value, MessageState.OFFERED.value, MessageState.ACCEPTED.value)
+OPEN_HANDOFFS = tuple(state.value for state in OPEN)
 
 SESSIONS = select(schema.session.c.body)
 # By way of the sessions: their index finds the few open ones without reading all the past.
@@ -74,11 +76,13 @@ class Writes:
         self._dialect = dialect
         self._sessions = self._upsert(schema.session)
         self._messages = self._upsert(schema.message)
+        self._handoffs = self._upsert(schema.handoff)
         self._events = self._write(insert(schema.event), schema.event, without="seq")
         self._effects = self._write(insert(schema.effect), schema.effect)
         self._finished = self._delete(schema.effect)
         self._counter = self._upsert(schema.counter, rising="value")
         self.drop_messages = self._delete(schema.message)
+        self.drop_handoffs = self._delete(schema.handoff)
         self.drop_events = self._delete(schema.event)
         # The session last: the other rows point at it.
         self._forget = [
@@ -86,6 +90,7 @@ class Writes:
             for table, column in (
                 (schema.effect, "session_id"),
                 (schema.message, "session_id"),
+                (schema.handoff, "session_id"),
                 (schema.event, "session_id"),
                 (schema.session, "id"),
             )
@@ -95,6 +100,7 @@ class Writes:
         """Sessions first: the other rows point at them."""
         self._sessions.run(connection, batch.sessions)
         self._messages.run(connection, batch.messages)
+        self._handoffs.run(connection, batch.handoffs)
         self._events.run(connection, batch.events)
         self._effects.run(connection, batch.effects)
         self._finished.run(connection, batch.finished)

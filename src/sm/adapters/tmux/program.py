@@ -29,13 +29,18 @@ class TmuxProgram:
 
     async def call(self, *arguments: str, deadline: float) -> str:
         """Run one command to its end; what it printed."""
+        printed = await self.fetch(*arguments, deadline=deadline)
+        return printed.decode(errors="replace").removesuffix("\n")
+
+    async def fetch(self, *arguments: str, deadline: float) -> bytes:
+        """What a command printed, byte by byte: for answers of megabytes."""
         # A file, not a pipe: a client hands its ends of pipes to the server, and a server that
         # is stopped never closes them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             status = await self._finish(arguments, output, errors, deadline)
             if status != 0:
-                raise _refusal(_text(errors).strip())
-            return _text(output).removesuffix("\n")
+                raise _refusal(_content(errors).decode(errors="replace").strip())
+            return _content(output)
 
     async def _finish(
         self, arguments: tuple[str, ...], output: IO[bytes], errors: IO[bytes], deadline: float
@@ -66,9 +71,9 @@ class TmuxProgram:
             ) from None
 
 
-def _text(file: IO[bytes]) -> str:
+def _content(file: IO[bytes]) -> bytes:
     file.seek(0)
-    return file.read().decode(errors="replace")
+    return file.read()
 
 
 def clean_environment() -> dict[str, str]:

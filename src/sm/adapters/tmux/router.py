@@ -135,6 +135,10 @@ class TmuxRouter:
             await self._leave(pane)
         return view
 
+    async def dump(self, pane: PaneId) -> bytes | None:
+        terminal, number = self._at(pane)
+        return await terminal.dump(number)
+
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         terminal, number = self._at(pane)
         await terminal.paste(number, mark, text)

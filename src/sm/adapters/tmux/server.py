@@ -49,6 +49,9 @@ T = TypeVar("T")
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
+DUMPED_WITHIN = 10.0
+"""tmux takes about 1 ms for 1,000 lines."""
+
 
 class TmuxTerminal:
     """One tmux server, our own or a person's, and the agents' panes in it."""
@@ -276,6 +279,22 @@ class TmuxTerminal:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
 
+    async def dump(self, pane: PaneId) -> bytes | None:
+        """The whole scrollback and the screen as text; a line that was wrapped is one again."""
+        capture = when(
+            ours(self._home), ("capture-pane", "-p", "-J", "-S", "-", "-t", pane), target=pane
+        )
+        try:
+            # Not over the control connection: other sessions' questions would wait behind
+            # megabytes of answer.
+            text = await self.control.program.fetch(*capture, deadline=DUMPED_WITHIN)
+        except TmuxError as error:
+            if error.is_gone:
+                return None
+            raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
+        # Not ours, nothing shown: of an empty pane there are at least its empty lines.
+        return await asyncio.to_thread(_without_padding, text) if text else None
+
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""
         _check_word(mark)
@@ -358,6 +377,11 @@ def _check_word(word: str) -> None:
     """Tags and marks stand in formats, where other characters have a meaning."""
     if not re.fullmatch(r"[\w.-]+", word):
         raise ValueError(f"not a plain word: {word!r}")
+
+
+def _without_padding(text: bytes) -> bytes:
+    """Without the blanks that joined lines keep at their ends, and the empty lines at the end."""
+    return b"\n".join(map(bytes.rstrip, text.split(b"\n"))).rstrip(b"\n") + b"\n"
 
 
 def _pipe_into(raw_log: str) -> str:

@@ -39,3 +39,12 @@ def test_a_contexts_start_is_answered_with_the_inbox_to_watch() -> None:
 
 def test_without_an_inbox_nothing_is_answered() -> None:
     assert greeting(None) == b""
+
+
+def test_a_contexts_start_teaches_what_the_agent_should_know() -> None:
+    """Beside its inbox, or alone."""
+    output = {"hookEventName": "SessionStart", "additionalContext": TEXT}
+    assert json.loads(greeting(None, TEXT)) == {"hookSpecificOutput": output}
+
+    both = json.loads(greeting("/inbox", TEXT))["hookSpecificOutput"]
+    assert (both["watchPaths"], both["additionalContext"]) == (["/inbox"], TEXT)

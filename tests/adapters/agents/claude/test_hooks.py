@@ -213,7 +213,7 @@ def test_a_stop_tells_last_words_and_background_work() -> None:
     long = {**told, "last_assistant_message": "w" * 900}
 
     assert decoded(long) == TurnEnded(
-        hook=reporter("Stop", told), last_words="w" * 500, background_tasks=1
+        hook=reporter("Stop", told), last_words="w" * 500, tasks=("sleep 6",)
     )
 
 

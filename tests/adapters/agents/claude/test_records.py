@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.agents.claude import records
-from sm.adapters.agents.claude.records import lines_backwards
+from sm.adapters.agents.claude.records import end_of_lines, lines_backwards, wanted_lines
 
 
 @pytest.fixture
@@ -51,3 +51,50 @@ def test_a_line_of_many_blocks_is_put_together(path: Path) -> None:
     after, long, before = lines_backwards(path)
 
     assert (after, len(long), before) == (b"after", 3 * records.BLOCK, b"before")
+
+
+def wanted(path: Path, start: int = 0, end: int | None = None, word: bytes = b"") -> list[bytes]:
+    with path.open("rb", buffering=0) as file:
+        size = path.stat().st_size if end is None else end
+        return list(wanted_lines(file, start, size, lambda head: word in head))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 8, 1000])
+@pytest.mark.parametrize("head", [1, 4, 1000])
+def test_lines_of_a_part_come_whole_and_last_first(
+    path: Path, monkeypatch: pytest.MonkeyPatch, block: int, head: int
+) -> None:
+    monkeypatch.setattr(records, "BLOCK", block)
+    monkeypatch.setattr(records, "HEAD", head)
+    path.write_bytes(b"one\n\nthree is longer\nfour\nto")
+
+    assert [line for line in wanted(path) if line] == [b"to", b"four", b"three is longer", b"one"]
+    assert [line for line in wanted(path, 5, 26) if line] == [b"four", b"three is longer"]
+    assert wanted(path, 4, 5) == [b""]
+
+
+def test_of_a_line_that_is_not_wanted_only_the_head_is_read(path: Path) -> None:
+    long = b"no" + b"x" * 3 * records.BLOCK
+    path.write_bytes(b"yes 1\n" + long + b"yes\nyes 2" + long + b"\n")
+
+    assert wanted(path, word=b"yes") == [b"yes 2" + long, b"yes 1"]
+
+
+@pytest.mark.parametrize("block", [1, 2, 1000])
+def test_a_line_ends_where_its_newline_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(records, "BLOCK", block)
+    path.write_bytes(b"one\ntwo\nto")
+
+    with path.open("rb", buffering=0) as file:
+        assert end_of_lines(file, 0, 10) == end_of_lines(file, 0, 8) == 8
+        assert end_of_lines(file, 4, 7) == 4
+        assert end_of_lines(file, 0, 7) == 4
+        assert end_of_lines(file, 0, 0) == 0
+
+
+def test_a_file_that_became_shorter_meanwhile_is_read_as_far_as_it_is_there(path: Path) -> None:
+    path.write_bytes(b"one\ntwo")
+
+    assert wanted(path, 0, 1_000_000) == [b"two", b"one"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.agents.claude.screen import box_holds, read_screen
+from sm.adapters.agents.claude.screen import box_holds, is_fresh, read_screen
 from sm.core import envelope
 from sm.core.ids import MessageId
 from sm.core.terminal import Screen, Sign, View
@@ -64,6 +64,9 @@ SAMPLES = _samples()
         ("/resume picker", Sign.UNKNOWN, ""),
         ("slash popup", Sign.PROMPT, "/cl"),
         ("-n agent-7, statusLine set", Sign.PROMPT, ""),
+        ("clearing, command just sent", Sign.BUSY, ""),
+        ("clearing, title already idle", Sign.PROMPT, ""),
+        ("fresh after /clear", Sign.PROMPT, ""),
     ],
 )
 def test_a_screen_of_the_real_client_is_read(name: str, sign: Sign, draft: str) -> None:
@@ -74,7 +77,7 @@ def test_a_screen_of_the_real_client_is_read(name: str, sign: Sign, draft: str) 
 
 
 def test_every_sample_is_tested() -> None:
-    assert len(SAMPLES) == 15
+    assert len(SAMPLES) == 18
 
 
 def test_an_empty_screen_is_unknown() -> None:
@@ -159,3 +162,31 @@ def test_a_box_holds_a_message_readable_or_folded(draft: str, held: bool) -> Non
 
 def test_a_screen_without_a_box_holds_nothing() -> None:
     assert not box_holds(Screen(sign=Sign.UNKNOWN, draft="[Pasted text #1]"), MESSAGE)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_only_a_cleared_screen_drawn_to_its_end_is_fresh(name: str) -> None:
+    """With the spinner still above the box, what is pasted is lost now and then, though the title
+    says idle already."""
+    assert is_fresh(SAMPLES[name]) is (name == "fresh after /clear")
+
+
+def test_a_cleared_screen_of_a_busy_or_dead_client_is_not_fresh() -> None:
+    fresh = SAMPLES["fresh after /clear"]
+
+    assert not is_fresh(replace(fresh, title="⠐ Claude Code"))
+    assert not is_fresh(replace(fresh, dead=True))
+    assert not is_fresh(view("❯ /clear"))
+    assert not is_fresh(view())
+
+
+def test_an_echo_of_the_command_further_up_is_not_fresh() -> None:
+    """It belongs to the context before: something was said since."""
+    lines = ("❯ /clear", "", "● hello", "", RULE, "❯\xa0", RULE)
+    assert not is_fresh(view(*lines))
+    assert is_fresh(view("❯ /clear", "", "", RULE, "❯\xa0", RULE))
+
+
+def test_a_draft_does_not_make_a_new_context_old() -> None:
+    """It came back by itself; whether it is in the way is another question."""
+    assert is_fresh(view("❯ /clear", "", RULE, "❯\xa0buy milk", RULE))

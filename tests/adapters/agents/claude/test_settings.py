@@ -2,6 +2,10 @@
 
 import json
 import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from sm.adapters.agents.claude.settings import launch_settings
 
@@ -55,3 +59,52 @@ def test_a_path_with_spaces_and_quotes_stays_one_word() -> None:
     hooks = json.loads(launch_settings(path))["hooks"]
 
     assert shlex.split(hooks["Stop"][0]["hooks"][0]["command"]) == [path]
+
+
+# --- what the agent may do without a dialog ------------------------------------------------
+
+
+def _permissions(folder: Path, own: dict[str, Any] | None = None) -> dict[str, Any]:
+    settings = json.loads(launch_settings("/x/bin/hook", own=own, folder=str(folder)))
+    found: dict[str, Any] = settings["permissions"]
+    return found
+
+
+def test_an_agent_may_hand_over_and_read_what_was_kept_of_it_and_no_more(tmp_path: Path) -> None:
+    """Two slashes: a path from the root. Not its token, not its settings, nobody else's."""
+    assert _permissions(tmp_path / "ada") == {
+        "allow": [
+            "Bash(sm handoff:*)",
+            f"Read(/{tmp_path}/ada/handoffs/**)",
+            f"Read(/{tmp_path}/ada/raw.log)",
+        ]
+    }
+
+
+def test_a_folder_behind_a_link_may_be_read_by_both_its_names(tmp_path: Path) -> None:
+    """The client asks by the name it was told, and by the real one."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+
+    allowed = _permissions(tmp_path / "link")["allow"]
+
+    assert f"Read(/{tmp_path}/link/raw.log)" in allowed
+    assert f"Read(/{tmp_path}/real/raw.log)" in allowed
+
+
+def test_what_a_person_allows_and_denies_stays(tmp_path: Path) -> None:
+    own = {"permissions": {"allow": ["Bash(ls)"], "deny": ["Read(//etc)"], "defaultMode": "plan"}}
+
+    permissions = _permissions(tmp_path, own)
+
+    assert permissions["allow"][:2] == ["Bash(ls)", "Bash(sm handoff:*)"]
+    assert (permissions["deny"], permissions["defaultMode"]) == (["Read(//etc)"], "plan")
+
+
+@pytest.mark.parametrize("odd", [None, [], "all", {"allow": "Bash(ls)"}, {"allow": None}])
+def test_permissions_the_client_could_not_read_do_no_harm(tmp_path: Path, odd: object) -> None:
+    assert "Bash(sm handoff:*)" in _permissions(tmp_path, {"permissions": odd})["allow"]
+
+
+def test_without_a_folder_nothing_is_allowed() -> None:
+    assert "permissions" not in json.loads(launch_settings("/x/bin/hook"))

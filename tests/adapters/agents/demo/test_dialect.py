@@ -3,8 +3,10 @@
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from tests.kit.tmux import wait_until
 from tests.kit.transcripts import holds
 
@@ -38,6 +40,23 @@ def test_it_runs_by_the_interpreter_that_runs_sm(tmp_path: Path) -> None:
     assert line.argv[:4] == (sys.executable, "-I", "-m", "sm.adapters.agents.demo")
     assert line.argv[-2:] == ("--delay", "0")
     assert line.environment == {"SM_DEMO_CONFIG": str(tmp_path / "demo")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "point"),
+    [
+        ((), 167_000),
+        (("--window", "20000"), 16_800),
+        (("--window=400000",), 367_000),
+        (("--window", "wide"), 167_000),
+    ],
+)
+def test_it_compacts_where_it_says(tmp_path: Path, arguments: tuple[str, ...], point: int) -> None:
+    """The window is the one on its command line."""
+    dialect = DemoDialect()
+    line = dialect.plan(replace(request(tmp_path), arguments=arguments))
+
+    assert dialect.compacts_at(line.compaction, "demo") == point
 
 
 def test_a_callers_own_configuration_is_kept(tmp_path: Path) -> None:

@@ -81,11 +81,12 @@ def test_what_hooks_said_before_the_first_prompt_is_written_with_it(tmp_path: Pa
 
 def test_a_late_record_is_written_by_itself(tmp_path: Path) -> None:
     """All that came meanwhile is there at once, in order."""
-    transcript = Transcript(tmp_path / "s1.jsonl", session_id="s1", cwd="/", delay=0.05)
+    transcript = Transcript(tmp_path / "s1.jsonl", session_id="s1", cwd="/", delay=0.5)
     transcript.prompt("one", "p1")
     transcript.queue_operation("enqueue", "two")
     assert not transcript.path.exists()
 
-    wait_until(transcript.path.exists)
+    # Not only made: written, in one go.
+    wait_until(lambda: transcript.path.exists() and transcript.path.stat().st_size > 0)
     kinds = [json.loads(line)["type"] for line in transcript.path.read_text().splitlines()]
     assert kinds == ["mode", "user", "queue-operation"]

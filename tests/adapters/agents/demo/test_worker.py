@@ -103,7 +103,9 @@ def test_clear_ends_one_session_and_begins_another(tmp_path: Path, audience: Aud
     assert (end["session_id"], end["reason"]) == ("s1", "clear")
     assert (start["session_id"], start["source"]) == (talk.session_id, "clear")
     assert talk.session_id != "s1"
-    assert audience.seen[:2] == [ClearScreen(), Finished(None, turn=False)]
+    assert audience.seen[:3] == [
+        ClearScreen(), Show("❯ /clear\n"), Finished(None, turn=False)
+    ]  # fmt: skip
     _, caveat, command = lines_of(talk.transcript.path)
     assert caveat["isMeta"]
     assert command["message"]["content"] == "<command-name>/clear</command-name>"

@@ -92,6 +92,8 @@ def test_it_proves_nothing() -> None:
     assert dialect.search(Path("/"), attempt) is Record.OPEN
     assert dialect.read_usage(Path("/")) is None
     assert dialect.read_status(1, 1, Path("/")) is None
-    assert dialect.greeting("/inbox") == b""
+    assert dialect.greeting("/inbox", "a lesson") == b""
+    assert dialect.clear_command is None
+    assert not dialect.is_fresh(view)
     with pytest.raises(MalformedHookError, match="a generic agent sends no hooks"):
         dialect.decode_hook(b"{}", hook=HookId("h"), at=0, answerable=False)

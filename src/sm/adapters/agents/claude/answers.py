@@ -7,12 +7,16 @@ from sm.core.events import HookEvent
 _encode = msgspec.json.Encoder().encode
 
 
-def greeting(inbox: str | None) -> bytes:
+def greeting(inbox: str | None, lesson: str = "") -> bytes:
     """The answer to SessionStart: the client watches these paths and reports changes there."""
-    if inbox is None:
+    told: dict[str, object] = {}
+    if inbox is not None:
+        told["watchPaths"] = [inbox]
+    if lesson:
+        told["additionalContext"] = lesson
+    if not told:
         return b""
-    output = {"hookEventName": "SessionStart", "watchPaths": [inbox]}
-    return _encode({"hookSpecificOutput": output})
+    return _encode({"hookSpecificOutput": {"hookEventName": "SessionStart", **told}})
 
 
 def answer(event: HookEvent, text: str) -> bytes:

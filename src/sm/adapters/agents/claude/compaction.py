@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.agents.claude.finding import config_of
 from sm.core.state import Compaction
 
 RESERVED_FOR_REPLY, MARGIN = 20_000, 13_000
@@ -39,12 +40,11 @@ def point(compaction: Compaction, model: str) -> int | None:
 
 
 def _files(environment: Mapping[str, str], cwd: str) -> Iterator[Mapping[str, Any]]:
-    home = environment.get("CLAUDE_CONFIG_DIR") or Path(environment.get("HOME", "~"), ".claude")
     project = Path(cwd, ".claude")
     places = (
         project / "settings.local.json",
         project / "settings.json",
-        Path(home, "settings.json"),
+        config_of(environment) / "settings.json",
     )
     for path in places:
         try:

@@ -13,18 +13,18 @@ from sm.adapters.agents.claude import (
     finding,
     status,
     transcript,
-    usage,
 )
 from sm.adapters.agents.claude.hooks import decode
-from sm.adapters.agents.claude.screen import box_holds, box_holds_only, read_screen
+from sm.adapters.agents.claude.screen import CLEAR, box_holds, box_holds_only, is_fresh, read_screen
 from sm.adapters.agents.claude.settings import launch_settings
+from sm.adapters.agents.claude.usage import UsageReader
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
-from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, View
 
 SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
@@ -34,6 +34,8 @@ class ClaudeDialect:
     name = "claude"
     proves = True
     stash_key: str | None = "C-s"
+    clear_command: str | None = CLEAR
+    erase_key = "C-u"
     ways: tuple[Way, ...] = (
         # More would reach the model as a file and a short preview of it.
         Way(route=Route.TOOL_RESULT, limit=9_500),
@@ -43,6 +45,9 @@ class ClaudeDialect:
         Way(route=Route.PASTE),
         Way(route=Route.INTERRUPT),
     )
+
+    def __init__(self) -> None:
+        self._usage = UsageReader()
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         program = find_program("claude", cwd=request.cwd, environment=request.environment)
@@ -54,7 +59,9 @@ class ClaudeDialect:
         asked = command_line.read(request.arguments, request.cwd)
         settings, own = (str(Path(request.folder, name)) for name in (SETTINGS, OWN_SETTINGS))
         identity = ("--session-id", asked.context) if asked.is_own_id and asked.context else ()
-        ours = launch_settings(request.hook_command, request.hook_url, asked.settings)
+        ours = launch_settings(
+            request.hook_command, request.hook_url, asked.settings, folder=request.folder
+        )
         return AgentLine(
             argv=(program, *identity, "--settings", settings, *asked.arguments),
             environment={},
@@ -68,8 +75,8 @@ class ClaudeDialect:
     ) -> HookEvent | UsageSeen:
         return decode(payload, hook=hook, at=at, answerable=answerable)
 
-    def greeting(self, inbox: str | None) -> bytes:
-        return answers.greeting(inbox)
+    def greeting(self, inbox: str | None, lesson: str) -> bytes:
+        return answers.greeting(inbox, lesson)
 
     def answer(self, event: HookEvent, text: str) -> bytes:
         return answers.answer(event, text)
@@ -77,24 +84,26 @@ class ClaudeDialect:
     def read_screen(self, view: View) -> Screen:
         return read_screen(view)
 
+    def is_fresh(self, view: View) -> bool:
+        return is_fresh(view)
+
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         return box_holds(screen, message)
 
-    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
-        return box_holds_only(screen, message)
+    def box_holds_only(self, screen: Screen, message: MessageId, opening: str) -> bool:
+        return box_holds_only(screen, message, opening)
 
     def search(self, transcript_path: Path, attempt: Attempt) -> Record:
         return transcript.search(transcript_path, attempt)
 
     def read_usage(self, transcript_path: Path) -> Usage | None:
-        return usage.read(transcript_path)
+        return self._usage.read(transcript_path)
 
     def read_activity(self, transcript_path: Path) -> Activity:
         return activity.read(transcript_path)
 
-    def compacts_at(self, session: Session) -> int | None:
-        known = session.context.usage
-        return compaction.point(session.compaction, known.model if known else "")
+    def compacts_at(self, told: Compaction, model: str) -> int | None:
+        return compaction.point(told, model)
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:
         return status.read(pid, started, transcript_path)

@@ -76,6 +76,13 @@ class _ToolInput(msgspec.Struct):
     questions: list[_Choice] = []
 
 
+class _Task(msgspec.Struct):
+    type: str = ""
+    description: str = ""
+    command: str = ""
+
+
+_tasks = msgspec.json.Decoder(_Task)
 _payloads = msgspec.json.Decoder(_Payload)
 _tool_inputs = msgspec.json.Decoder(_ToolInput)
 _status_lines = msgspec.json.Decoder(StatusLine)
@@ -181,8 +188,19 @@ def _turn_ended(told: _Payload, hook: Hook) -> TurnEnded:
     return TurnEnded(
         hook=hook,
         last_words=(told.last_assistant_message or "")[:LAST_WORDS_LENGTH],
-        background_tasks=len(told.background_tasks or ()),
+        tasks=tuple(map(_task, told.background_tasks or ())),
     )
+
+
+def _task(told: msgspec.Raw) -> str:
+    """What runs in the background, in one line: ``sleep 600``."""
+    try:
+        task = _tasks.decode(told)
+    except _UNREADABLE:
+        # Another kind's own form: that something runs is still known.
+        return "a task"
+    words = task.command or task.description or task.type or "a task"
+    return " ".join(words.split())[:QUESTION_LENGTH]
 
 
 def _question(told: _Payload) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from sm.adapters.agents.claude.finding import config_of
 from sm.adapters.agents.claude.settings import EVENTS, HOOK_TIMEOUT, TOOL_EVENTS
 
 
@@ -22,10 +23,8 @@ class InstalledHook(NamedTuple):
 
 def settings_file(environment: Mapping[str, str]) -> Path:
     """The settings of whoever's environment this is."""
-    moved = environment.get("CLAUDE_CONFIG_DIR")
-    home = environment.get("HOME") or str(Path.home())
-    folder = Path(moved) if moved else Path(home) / ".claude"
-    return Path(os.path.abspath(folder)) / "settings.json"  # noqa: PTH100 - links are kept
+    folder = os.path.abspath(config_of(environment))  # noqa: PTH100 - links are kept
+    return Path(folder) / "settings.json"
 
 
 def installed_hooks(command: str) -> tuple[InstalledHook, ...]:

@@ -9,6 +9,7 @@ import re
 from sm.core.ids import MessageId
 from sm.core.terminal import Screen, Sign, View
 
+CLEAR = "/clear"
 _BOX = "❯\xa0"
 _RULE = "───"
 _IDLE_TITLE = "✳"
@@ -36,6 +37,18 @@ def read_screen(view: View) -> Screen:
     return Screen(sign=Sign.UNKNOWN, draft=draft, detail=view.title, has_box=has_box)
 
 
+def is_fresh(view: View) -> bool:
+    """Whether the last thing above the box is the echo of the command that cleared the context.
+
+    A moment before, its title says idle already while the rest is still to be drawn.
+    """
+    box = _last_box(view.lines)
+    if box is None or read_screen(view).sign is not Sign.PROMPT:
+        return False
+    above = (line.rstrip() for line in reversed(view.lines[: box[0] - 1]))
+    return next((line for line in above if line), "") == f"❯ {CLEAR}"
+
+
 def box_holds(screen: Screen, message: MessageId) -> bool:
     """Whether the box holds this message, readable or folded into one paste."""
     if not screen.has_box:
@@ -46,15 +59,15 @@ def box_holds(screen: Screen, message: MessageId) -> bool:
     return marked or _FOLDED.fullmatch(screen.draft.strip()) is not None
 
 
-def box_holds_only(screen: Screen, message: MessageId) -> bool:
+def box_holds_only(screen: Screen, message: MessageId, opening: str) -> bool:
     """Whether nothing but this message is in the box: an Enter sends it and nobody's words."""
     if not box_holds(screen, message):
         return False
-    text = "".join(screen.draft.split())
-    head, tail = f"[smmessage{message}from", f"[endofmessage{message}]"
+    text, begin = "".join(screen.draft.split()), "".join(opening.split())
     # A long text scrolls in its box: the end is what is seen, the beginning may not be.
-    is_alone = text.endswith(tail) and (head not in text or text.startswith(head))
-    return is_alone or _FOLDED.fullmatch(screen.draft.strip()) is not None
+    is_alone = begin not in text or text.startswith(begin)
+    is_whole = text.endswith(f"[endofmessage{message}]")
+    return (is_whole and is_alone) or _FOLDED.fullmatch(screen.draft.strip()) is not None
 
 
 def _last_box(lines: tuple[str, ...]) -> tuple[int, int] | None:

@@ -28,10 +28,16 @@ _OTHER_EVENTS = (
     "SubagentStop",
 )
 EVENTS = (*TOOL_EVENTS, *_OTHER_EVENTS)
+KEPT = ("handoffs/**", "raw.log")
+"""What an agent may read in its session's folder."""
 
 
 def launch_settings(
-    hook_command: str, hook_url: str | None = None, own: Mapping[str, Any] | None = None
+    hook_command: str,
+    hook_url: str | None = None,
+    own: Mapping[str, Any] | None = None,
+    *,
+    folder: str | None = None,
 ) -> bytes:
     """A settings file for ``--settings``; the user's own hooks run beside these.
 
@@ -52,7 +58,19 @@ def launch_settings(
         "hooks": _merged(_of(own, "hooks"), hooks),
         "statusLine": {**status, "type": "command", "command": line},
     }
+    if folder is not None:
+        settings["permissions"] = _permissions(_of(own, "permissions"), Path(folder))
     return msgspec.json.format(msgspec.json.encode(settings))
+
+
+def _permissions(own: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What an agent must be able to do without a dialog to hand its work over, and no more: hand
+    off, and read what was kept of its own session."""
+    kept = [f"{place}/{part}" for place in dict.fromkeys((folder, folder.resolve()))
+            for part in KEPT]  # fmt: skip
+    # Two slashes: from the root, not from the settings file.
+    ours = ["Bash(sm handoff:*)", *(f"Read(/{path})" for path in kept)]
+    return {**own, "allow": [*_list(own.get("allow")), *ours]}
 
 
 def _of(settings: Mapping[str, Any], key: str) -> dict[str, Any]:

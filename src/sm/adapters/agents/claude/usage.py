@@ -3,14 +3,21 @@
 Tokens are what the last request of the main thread cost to read: input, cache written, cache read.
 A message is one record per block with the same usage in each, so the last record is enough.
 Errors (``<synthetic>``) and sub-agents say nothing about the session's own context.
+
+A transcript is read from its end back to the last measurement; after that, only what was added.
 """
 
+import io
+import os
+import re
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
-from sm.adapters.agents.claude.records import lines_backwards
+from sm.adapters.agents.claude.records import end_of_lines, read_at, wanted_lines
 from sm.core.state import Usage
 from sm.core.usage import STATUSLINE, TRANSCRIPT
 
@@ -76,10 +83,98 @@ class _Entry(msgspec.Struct, rename="camel"):
 _entries = msgspec.json.Decoder(_Entry)
 
 
-def read(path: Path) -> Usage | None:
-    """The last measurement in a transcript; None where nothing was measured yet."""
-    compacted: _Entry | None = None
-    for line in lines_backwards(path):
+REMEMBERED = 1000
+"""Transcripts of which it is known how far they were read."""
+TRACE = 64
+"""Bytes before that place which must still be there: else it is another file by the same name."""
+# Claude Code writes the type of what people and tools say before the text itself, or a key of its
+# own. A reply's comes after it: what shows neither among its first plain values is looked at whole.
+_KIND = re.compile(
+    rb'\s*\{\s*(?:"[^"\\]*"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,\s*)*?'
+    rb'(?:"type"\s*:\s*"(?P<type>[\w-]+)"|"attachment"\s*:\s*\{)'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What a part of a transcript tells."""
+
+    reply: Usage | None = None
+    """The last measurement."""
+    compacted: Usage | None = None
+    """The last compaction that stands after it."""
+
+    def then(self, later: "_Found") -> "_Found":
+        if later.reply is not None:
+            return later
+        return _Found(reply=self.reply, compacted=later.compacted or self.compacted)
+
+    @property
+    def usage(self) -> Usage | None:
+        if self.reply is None or self.compacted is None:
+            return self.reply or self.compacted
+        # A reply may stand before the compaction it came after: the times decide.
+        return self.reply if self.reply.at > self.compacted.at else self.compacted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """How far a transcript was read, and what it told up to there."""
+
+    file: tuple[int, int]
+    offset: int
+    trace: bytes
+    found: _Found
+
+
+class UsageReader:
+    """Reads transcripts that grow; may be called from several threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, _Known] = {}
+        self._lock = Lock()
+
+    def read(self, path: Path) -> Usage | None:
+        """The last measurement in a transcript; None where nothing was measured yet."""
+        try:
+            file = path.open("rb", buffering=0)
+        except OSError:
+            # No transcript is written before the first prompt.
+            return None
+        with file:
+            status = os.fstat(file.fileno())
+            identity = status.st_dev, status.st_ino
+            known = self._continued(path, file, identity, status.st_size)
+            start, before = (known.offset, known.found) if known else (0, _Found())
+            end = end_of_lines(file, start, status.st_size)
+            found = before.then(_search(file, start, end))
+            trace = read_at(file, max(0, end - TRACE), end)
+            self._remember(path, _Known(file=identity, offset=end, trace=trace, found=found))
+            # A last line that is still being written counts if it is whole but for its end.
+            return found.then(_search(file, end, status.st_size)).usage
+
+    def _continued(
+        self, path: Path, file: io.FileIO, identity: tuple[int, int], size: int
+    ) -> _Known | None:
+        """What is known of it, if it is still the file that was read, and only longer."""
+        known = self._known.get(path)
+        if known is None or known.file != identity or size < known.offset:
+            return None
+        begin = known.offset - len(known.trace)
+        return known if read_at(file, begin, known.offset) == known.trace else None
+
+    def _remember(self, path: Path, known: _Known) -> None:
+        with self._lock:
+            self._known.pop(path, None)
+            self._known[path] = known
+            if len(self._known) > REMEMBERED:
+                del self._known[next(iter(self._known))]
+
+
+def _search(file: io.FileIO, start: int, end: int) -> _Found:
+    """From the end of this part of the transcript back to the last measurement in it."""
+    compacted: Usage | None = None
+    for line in wanted_lines(file, start, end, _may_tell) if start < end else ():
         is_reply = b'"assistant"' in line and b'"usage"' in line
         if not is_reply and b'"compact_boundary"' not in line:
             continue
@@ -87,12 +182,15 @@ def read(path: Path) -> Usage | None:
         if entry is None or entry.is_sidechain:
             continue
         if entry.subtype == "compact_boundary":
-            compacted = compacted or entry
+            compacted = compacted or _after(entry)
         elif (reply := _measured(entry)) is not None:
-            # A reply may stand before the compaction it came after: the times decide.
-            is_newer = compacted is None or _time(entry) > _time(compacted)
-            return reply if is_newer else _after(compacted)
-    return _after(compacted) if compacted is not None else None
+            return _Found(reply=reply, compacted=compacted)
+    return _Found(compacted=compacted)
+
+
+def _may_tell(head: bytes) -> bool:
+    kind = _KIND.match(head)
+    return kind is None or kind["type"] in (b"assistant", b"system")
 
 
 def _decoded(line: bytes) -> _Entry | None:
@@ -117,9 +215,7 @@ def _measured(entry: _Entry) -> Usage | None:
     )
 
 
-def _after(compacted: _Entry | None) -> Usage | None:
-    if compacted is None:
-        return None
+def _after(compacted: _Entry) -> Usage:
     told = compacted.compact_metadata
     return Usage(
         tokens=told.post_tokens if told else None,

@@ -14,6 +14,11 @@ _KINDS = (
 )
 
 
+def compacts_at(window: int) -> int:
+    """Where Claude Code compacts: 167,000 of 200,000 tokens; a small window as a part of it."""
+    return window - _RESERVED if window >= _FULL_WINDOW else window * 84 // 100
+
+
 class Context:
     def __init__(self, window: int) -> None:
         self.window = window
@@ -32,10 +37,7 @@ class Context:
 
     @property
     def is_full(self) -> bool:
-        """Past the point where Claude Code compacts: 167,000 of 200,000 tokens."""
-        small = self.window * 84 // 100
-        limit = self.window - _RESERVED if self.window >= _FULL_WINDOW else small
-        return self.tokens > limit
+        return self.tokens > compacts_at(self.window)
 
     def add(self, text: str) -> None:
         self._characters += len(text)

@@ -10,8 +10,11 @@ from pathlib import Path
 
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.claude.settings import launch_settings
+from sm.adapters.agents.demo.context import compacts_at
+from sm.adapters.agents.demo.options import window
 from sm.core.ids import ContextId
 from sm.core.launch import AgentLine, LaunchRequest
+from sm.core.state import Compaction
 
 CONFIG_VARIABLE = "SM_DEMO_CONFIG"
 _MODULE = "sm.adapters.agents.demo"
@@ -23,13 +26,18 @@ class DemoDialect(ClaudeDialect):
     def plan(self, request: LaunchRequest) -> AgentLine:
         context = ContextId(str(uuid.uuid4()))
         settings = str(Path(request.folder, "demo-settings.json"))
+        ours = launch_settings(request.hook_command, request.hook_url, folder=request.folder)
         options = ("--session-id", context, "--settings", settings, "--name", request.session)
         return AgentLine(
             argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
             environment=_config(request),
-            files={settings: launch_settings(request.hook_command, request.hook_url)},
+            files={settings: ours},
             context=context,
+            compaction=Compaction(window=window(request.arguments)),
         )
+
+    def compacts_at(self, told: Compaction, model: str) -> int | None:  # noqa: ARG002 - it has one model
+        return compacts_at(told.window) if told.window is not None else None
 
     def _config_of(self, environment: Mapping[str, str]) -> Path:
         home = environment.get("HOME") or str(Path.home())

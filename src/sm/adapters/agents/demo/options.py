@@ -1,6 +1,8 @@
 """The demo agent's command line: Claude Code's options, and some for tests."""
 
 import argparse
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 _DIRECTIVES = """\
@@ -17,6 +19,9 @@ Lines of a prompt that begin with % are done in order; without any, the text is 
   %crash [HOW]    die: by SIGKILL, by a signal's name or number, or with "exit N"
   %clear, %compact, %exit   the command of that name, after the turn
 """
+
+
+WINDOW = 200_000
 
 
 class Options(NamedTuple):
@@ -36,6 +41,13 @@ class Options(NamedTuple):
     prompt: str | None
 
 
+def window(arguments: Sequence[str]) -> int:
+    """The window a command line asks for, without refusing anything: the program itself will."""
+    asked = [word.partition("=")[2] for word in arguments if word.startswith("--window=")]
+    asked += [value for word, value in pairwise(arguments) if word == "--window"]
+    return int(asked[-1]) if asked and asked[-1].isdecimal() else WINDOW
+
+
 def parse(arguments: list[str]) -> Options:
     parser = argparse.ArgumentParser(
         prog="demo",
@@ -47,7 +59,7 @@ def parse(arguments: list[str]) -> Options:
     parser.add_argument("--resume", help="go on with the conversation of this id")
     parser.add_argument("--settings", help="a settings file with hooks, in Claude Code's form")
     parser.add_argument("--name", default="Demo agent", help="shown in the terminal's title")
-    parser.add_argument("--window", type=int, default=200_000, help="context window in tokens")
+    parser.add_argument("--window", type=int, default=WINDOW, help="context window in tokens")
     parser.add_argument("--script", help="what to do at each prompt: blocks between --- lines")
     parser.add_argument("--delay", type=float, default=0.05, help="seconds of thought per step")
     parser.add_argument("--received", help="file that gets everything the model is given")

@@ -25,11 +25,13 @@ from sm.adapters.agents.demo.stage import (
     Finished,
     Leave,
     Rung,
+    Show,
     Stage,
     Waiting,
 )
 from sm.adapters.agents.demo.transcript import MODEL, now
 from sm.adapters.agents.demo.turn import Turn
+from sm.adapters.agents.demo.view import echo
 from sm.adapters.agents.demo.watching import Watcher
 
 
@@ -117,6 +119,8 @@ class Worker:
         record.user("<command-name>/clear</command-name>", prompt_id)
         self._stage.post(ClearScreen())
         self._begin(source="clear")
+        # Last: a prompt box below this echo is one that can be typed into.
+        self._stage.post(Show(echo("/clear")))
 
     def _run_shell(self, command: str) -> None:
         from sm.adapters.agents.demo import shell

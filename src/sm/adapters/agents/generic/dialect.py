@@ -11,7 +11,7 @@ from sm.core.events import HookEvent, UsageSeen
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
-from sm.core.state import Activity, Attempt, Session, Usage
+from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
 
@@ -19,6 +19,8 @@ class GenericDialect:
     name = "generic"
     proves = False
     stash_key: str | None = None
+    clear_command: str | None = None
+    erase_key = "C-u"
     ways: tuple[Way, ...] = TYPING
 
     def plan(self, request: LaunchRequest) -> AgentLine:
@@ -36,7 +38,7 @@ class GenericDialect:
     ) -> HookEvent | UsageSeen:
         raise MalformedHookError("a generic agent sends no hooks")
 
-    def greeting(self, inbox: str | None) -> bytes:
+    def greeting(self, inbox: str | None, lesson: str) -> bytes:
         return b""
 
     def answer(self, event: HookEvent, text: str) -> bytes:
@@ -45,10 +47,13 @@ class GenericDialect:
     def read_screen(self, view: View) -> Screen:
         return Screen(sign=Sign.UNKNOWN, detail=view.title)
 
+    def is_fresh(self, view: View) -> bool:
+        return False
+
     def box_holds(self, screen: Screen, message: MessageId) -> bool:
         return False
 
-    def box_holds_only(self, screen: Screen, message: MessageId) -> bool:
+    def box_holds_only(self, screen: Screen, message: MessageId, opening: str) -> bool:
         return False
 
     def search(self, transcript_path: Path, attempt: Attempt) -> Record:
@@ -60,7 +65,7 @@ class GenericDialect:
     def read_activity(self, transcript_path: Path) -> Activity:
         return Activity(prompt=None, tool=None)
 
-    def compacts_at(self, session: Session) -> int | None:
+    def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None
 
     def read_status(self, pid: int, started: int, transcript_path: Path) -> AgentStatus | None:

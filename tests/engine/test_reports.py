@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from sm.core.envelope import wrap
+from sm.core.handoff import LESSON
 from sm.core.message import TYPING, MessageState, Mode, Route, Way
 from sm.core.state import State
 from sm.engine.engine import Engine
@@ -25,7 +26,7 @@ async def report(engine: Engine, agent: Agent, *, answerable: bool = True) -> st
     """Deliver the agent's first report; what it is answered."""
     hook = agent.hooks[0].hook
     payload, asked = f"{agent.session} 0".encode(), {"hook": hook.id, "at": hook.at}
-    answer = await engine.hook(agent.session, payload, **asked, answerable=answerable)  # type: ignore[arg-type]
+    answer = await engine.reports.take(agent.session, payload, **asked, answerable=answerable)  # type: ignore[arg-type]
     agent.hooks.pop(0)
     return answer.decode()
 
@@ -157,6 +158,19 @@ async def test_an_agent_is_told_to_watch_its_inbox_where_that_route_is_on(gentle
 
         assert await report(engine, agent) == "/inbox/ada"
         assert engine.session(ADA).bell
+
+
+async def test_every_context_is_taught_that_it_can_hand_over(gentle: Rig) -> None:
+    """The first one and each after it, unless the configuration says otherwise."""
+    gentle.ways, gentle.teaches = TYPING, True
+    async with gentle.running() as engine:
+        await engine.new_session(new())
+        agent = gentle.world.agent()
+        assert await report(engine, agent) == LESSON
+        await asyncio.sleep(1)
+        agent.hooks.append(agent.clear())
+
+        assert [await report(engine, agent) for _ in range(2)] == ["", LESSON]
 
 
 @pytest.mark.parametrize(("ways", "answerable"), [(TYPING, True), (ALL, False)])

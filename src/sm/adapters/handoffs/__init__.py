@@ -1,0 +1,1 @@
+"""What handoffs leave behind: documents, dumps, and the state of the work."""

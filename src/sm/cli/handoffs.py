@@ -1,0 +1,94 @@
+"""Handoffs: how each session passed from one context to the next, and what proves each step.
+
+sm handoffs [SESSION]     list them
+sm handoffs show ID       one, with its steps and files
+sm handoffs cancel ID     withdraw one whose context was not cleared yet
+"""
+
+import argparse
+from typing import cast
+
+from sm.api.client import RefusedError, segment
+from sm.api.types import HandoffView
+from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
+
+EXAMPLE = "sm handoffs ada"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", metavar="SESSION", nargs="?", help="of one session only; or: show, cancel"
+    )
+    parser.add_argument("id", metavar="ID", nargs="?", help="the handoff, for show and cancel")
+    parser.add_argument("--limit", type=at_least(1), default=50, metavar="N", help="the newest N")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.what in ("show", "cancel"):
+        return _one(args.what, args.id, as_json=args.json)
+    if args.id is not None:
+        raise RefusedError(
+            f"{args.what!r} is no action. There are: sm handoffs show ID, sm handoffs cancel ID.",
+            400,
+        )
+    query = {"session": args.what or "", "limit": args.limit}
+    found = cast("list[HandoffView]", client().call("GET", "/handoffs", query=query))
+    if args.json:
+        print_json(found)
+    elif not found:
+        print("No handoffs.")
+    else:
+        table(
+            ["ID", "SESSION", "KIND", "STATE", "CONTEXT", "ASKED", "WHY / EVIDENCE", "DOCUMENT"],
+            [
+                [
+                    h["id"], h["session_name"], h["kind"], coloured(h["state"]),
+                    _contexts(h), clock(h["requested_at"]),
+                    brief(h["waiting"] or h["steps"][-1]["evidence"]), brief(h["source"], 40),
+                ]
+                for h in found
+            ],
+        )  # fmt: skip
+    return 0
+
+
+def _contexts(handoff: HandoffView) -> str:
+    """From which context; and to which, where it came so far."""
+    left = handoff["context"]
+    return f"{left} → {left + 1}" if handoff["state"] in ("prompting", "done") else str(left)
+
+
+def _one(action: str, handoff_id: str | None, *, as_json: bool) -> int:
+    if handoff_id is None:
+        raise RefusedError(f"Name the handoff: sm handoffs {action} ID. See: sm handoffs", 400)
+    method = "GET" if action == "show" else "DELETE"
+    handoff = cast("HandoffView", client().call(method, f"/handoffs/{segment(handoff_id)}"))
+    if as_json:
+        print_json(handoff)
+    elif action == "cancel":
+        print(f"{handoff['id']} is withdrawn.")
+    else:
+        _print(handoff)
+    return 0
+
+
+def _print(handoff: HandoffView) -> None:
+    print(
+        f"{handoff['id']}  {handoff['session_name']}, context {_contexts(handoff)}: "
+        f"{coloured(handoff['state'])}"
+    )
+    for step in handoff["steps"]:
+        name = coloured(step["step"]) + " " * (10 - len(step["step"]))
+        print(f"  {dim(clock(step['at']))}  {name}  {step['evidence']}")
+    if handoff["waiting"]:
+        print(f"  waits: {handoff['waiting']}")
+    for name, path in (
+        ("document", handoff["document"]),
+        ("dump", handoff["dump"]),
+        ("raw log", handoff["raw_log"]),
+        ("transcript", handoff["transcript"]),
+        ("artifacts", handoff["artifacts"]),
+    ):
+        if path:
+            print(f"  {name:10}  {path}")

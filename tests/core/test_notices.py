@@ -1,0 +1,18 @@
+"""What sm tells of one session to another."""
+
+from sm.core.notices import brief, notice
+from tests.core.samples import BOB, IDLE, NOON
+
+
+def test_a_notice_is_the_same_notice_when_it_is_made_again() -> None:
+    """After a crash the same cause gives the same message id; another cause another."""
+    first = notice(IDLE, BOB, "m1", "ada stopped", NOON)
+
+    assert notice(IDLE, BOB, "m1", "ada stopped", NOON + 5).message.id == first.message.id
+    assert notice(IDLE, BOB, "m2", "ada stopped", NOON).message.id != first.message.id
+
+
+def test_long_words_are_told_in_brief() -> None:
+    """In one line, however the agent wrote them."""
+    assert brief("one\n  two") == "one two"
+    assert brief("x" * 300) == "x" * 199 + "…"

@@ -1,0 +1,137 @@
+"""What a context wrote and showed is kept before it is left; what cannot be had is said."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.handoffs.folders import HandoffFolders
+from sm.core.effects import CaptureArtifacts
+from sm.core.events import ArtifactsCaptured
+from sm.core.ids import HandoffId
+from sm.core.passage import DocumentError
+from sm.core.state import Session
+from sm.engine.archivist import Archivist
+from tests.core.samples import ADA, CAPTURING, HANDOFF, passing
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import Agent, World
+
+CAPTURE = CaptureArtifacts(handoff=HANDOFF)
+
+
+class Study:
+    """ada at her turn's end, her document on the real disk, and the archivist beside her."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.world = World(LoopClock().now)
+        self.agent: Agent = self.world.add(ADA)
+        self.agent.box = "the last thing ada showed"
+        self.document = folder / "handoff.md"
+        self.document.write_text("as asked for\n")
+        self.handoffs = HandoffFolders(lambda session: folder / session)
+        self.archivist = Archivist(self.world, self.handoffs, LoopClock(), 1000)
+        asked = replace(passing(CAPTURING), source=str(self.document), tasks=("npm test",))
+        self.session: Session = replace(
+            CAPTURING, cwd=str(folder), pane=self.agent.pane, handoffs=(asked,)
+        )
+
+    async def capture(self) -> ArtifactsCaptured:
+        outcome = await self.archivist.capture(self.session, CAPTURE)
+        assert isinstance(outcome, ArtifactsCaptured)
+        return outcome
+
+
+@pytest.fixture
+async def study(tmp_path: Path) -> Study:
+    study = Study(tmp_path)
+    await study.archivist.keep(study.session, HANDOFF, study.document)
+    return study
+
+
+async def test_a_document_is_copied_when_it_is_asked_for(study: Study) -> None:
+    kept = await study.archivist.keep(study.session, HandoffId("b" * 12), study.document)
+
+    assert Path(kept.path).read_text() == "as asked for\n"
+
+
+async def test_a_document_that_cannot_be_taken_is_refused_with_words(study: Study) -> None:
+    study.document.write_text("x" * 1001)
+
+    with pytest.raises(DocumentError, match=r"handoff\.md"):
+        await study.archivist.keep(study.session, HANDOFF, study.document)
+
+
+async def test_everything_is_captured_at_the_turns_end(study: Study) -> None:
+    """The document as it is by then, what the terminal holds, and where the rest is."""
+    study.document.write_text("with a last line\n")
+
+    captured = await study.capture()
+
+    assert (captured.handoff, captured.evidence.split(";")[0]) == (
+        HANDOFF,
+        "the document as it is now, what the terminal showed",
+    )
+    assert captured.document is not None
+    assert captured.dump is not None
+    assert captured.artifacts is not None
+    assert Path(captured.document).read_text() == "with a last line\n"
+    assert Path(captured.dump).read_text() == "the last thing ada showed\n"
+    record = json.loads(Path(captured.artifacts).read_text())
+    assert (record["handoff"], record["session"]["id"]) == (HANDOFF, ADA)
+
+
+async def test_a_document_that_is_gone_by_then_is_kept_as_it_was(study: Study) -> None:
+    study.document.unlink()
+
+    captured = await study.capture()
+
+    assert captured.document is not None
+    assert captured.evidence.startswith("the document as it was asked with")
+    kept = json.loads(Path(captured.artifacts or "").read_text())
+    assert kept["document"] is not None
+
+
+async def test_a_terminal_that_does_not_answer_fails_nothing(study: Study) -> None:
+    study.world.silent = True
+
+    captured = await study.capture()
+
+    assert (captured.dump, captured.artifacts is not None) == (None, True)
+    assert "no dump: no answer" in captured.evidence
+
+
+async def test_a_pane_that_is_gone_is_said(study: Study) -> None:
+    study.agent.gone = True
+    assert "no dump: the pane is gone" in (await study.capture()).evidence
+
+    study.session = replace(study.session, pane=None)
+    assert "no dump: there is no pane" in (await study.capture()).evidence
+
+
+async def test_a_look_without_end_holds_nothing_up_for_long(study: Study) -> None:
+    """The copy that was made when it was asked for is there."""
+    study.agent.stuck = asyncio.Event()
+
+    captured = await study.capture()
+
+    assert (captured.document, captured.dump) == (None, None)
+    assert captured.evidence == "nothing: it took longer than 15 s"
+
+
+async def test_captured_again_after_a_crash_it_is_the_same(study: Study) -> None:
+    assert await study.capture() == await study.capture()
+
+
+async def test_for_a_handoff_that_is_over_nothing_is_written(study: Study) -> None:
+    """And its outcome says whose it is: another one may wait for its own by now."""
+    other = replace(passing(study.session), id=HandoffId("b" * 12))
+    for handoffs in ((), (other,)):
+        study.session = replace(study.session, handoffs=handoffs)
+
+        captured = await study.capture()
+
+        assert (captured.handoff, captured.artifacts) == (HANDOFF, None)
+    assert not (study.handoffs.folder(ADA, HANDOFF) / "artifacts.json").exists()
