@@ -28,6 +28,8 @@ def prepare(sm: Sm, number: int) -> list[Target]:
     """Make sessions in a home whose daemon has not been started yet."""
     ids = [SessionId(f"{i:08x}") for i in range(1, number + 1)]
     sm.home.make()
+    # The monitor watches, but has nothing to say: a warning would be a hook's answer.
+    sm.home.config.write_text("[context_monitor]\nfallback_tool_count = 1000000000\n")
     panes = _panes(sm, ids)
     made = [_session(sm, session, panes[session]) for session in ids]
     asyncio.run(_store(sm, made))
