@@ -57,13 +57,16 @@ def test_the_newest_evidence_of_each_source_is_kept() -> None:
     other = Sighting(source=Source.SCREEN, says="busy", at=NOON)
     newer = replace(first, says="PreToolUse")
 
-    assert IDLE.seen(first).seen(other).seen(newer).sightings == (other, newer)
+    session = IDLE
+    for sighting in (first, other, newer):
+        session = replace(session, sightings=session.sightings_with(sighting))
+    assert session.sightings == (other, newer)
 
 
 def test_fresh_evidence_alone_makes_no_difference() -> None:
     """A tool call that tells nothing new costs no row; anything else does."""
     fresh = Sighting(source=Source.HOOK, says="PostToolUse", at=NOON + 9)
-    later = replace(IDLE.seen(fresh), verdict=fresh)
+    later = replace(IDLE, sightings=IDLE.sightings_with(fresh), verdict=fresh)
 
     assert not later.differs(IDLE)
     assert replace(later, dialog="rm x?").differs(IDLE)

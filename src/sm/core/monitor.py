@@ -147,6 +147,8 @@ def outdated_withdrawn(session: Session, now: float) -> Session:
 
     Looked for after every event: one that was under way may come back to the queue later.
     """
+    if not session.messages:
+        return session
     key = _key(session)
     return _withdrawn(session, now, "the context it tells of is over", lambda m: m.context != key)
 

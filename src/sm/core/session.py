@@ -121,8 +121,9 @@ def advance(session: Session, event: Event, now: float) -> Result:
     sighting = _sighting(session, event, now)
     session, effects = _apply(session, event, now)
     session = _settle(session, sighting, now)
-    session, moved = handoff.due(session, now)
-    session = _settle(session, None, now)
+    passed, moved = handoff.due(session, now)
+    if passed is not session:
+        session = _settle(passed, None, now)
     session = monitor.outdated_withdrawn(session, now)
     session, begun = delivery.due(session, now)
     return session, (*effects, *moved, *begun)
@@ -390,15 +391,22 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
 
 def _settle(session: Session, sighting: Sighting | None, now: float) -> Session:
     """The session with the state its facts allow, and the evidence that state rests on."""
-    if sighting is not None:
-        session = session.seen(sighting)
     state = _judge(session)
-    if state is not session.state:
-        verdict = sighting or session.verdict
-        return replace(session, state=state, state_since=now, verdict=verdict)
-    if sighting is not None and sighting.source is session.verdict.source:
-        return replace(session, verdict=sighting)
-    return session
+    is_new = state is not session.state
+    if sighting is None:
+        return replace(session, state=state, state_since=now) if is_new else session
+    # At once: a session is large to copy, and most hooks bring nothing but evidence.
+    return replace(
+        session,
+        state=state,
+        state_since=now if is_new else session.state_since,
+        verdict=sighting if is_new or _renews(session.verdict, sighting) else session.verdict,
+        sightings=session.sightings_with(sighting),
+    )
+
+
+def _renews(verdict: Sighting, sighting: Sighting) -> bool:
+    return sighting.source is verdict.source
 
 
 def _judge(session: Session) -> State:

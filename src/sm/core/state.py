@@ -423,10 +423,9 @@ class Session:
         """Whether more than the age of the evidence and a count is new since then."""
         return _all_but_evidence(self) != _all_but_evidence(before)
 
-    def seen(self, sighting: Sighting) -> "Session":
-        """The session with one more piece of evidence; the newest of each source is kept."""
-        kept = tuple(s for s in self.sightings if s.source != sighting.source)
-        return replace(self, sightings=(*kept, sighting))
+    def sightings_with(self, sighting: Sighting) -> tuple[Sighting, ...]:
+        """One more piece of evidence; the newest of each source is kept."""
+        return (*(s for s in self.sightings if s.source is not sighting.source), sighting)
 
 
 _UNTOLD = ("sightings", "verdict", "tools")

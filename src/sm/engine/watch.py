@@ -141,8 +141,9 @@ class Watch:
 
     def _is_in_doubt(self, session: Session) -> bool:
         """Whether its screen could tell more than its own word does."""
-        is_silent = not recently_hooked(session, self._loop.clock.now())
-        return _needs_eyes(session) and (_is_interrupting(session) or is_silent)
+        if recently_hooked(session, self._loop.clock.now()) and not _is_interrupting(session):
+            return False
+        return _needs_eyes(session)
 
     async def _look_safely(self, session_id: SessionId) -> None:
         try:

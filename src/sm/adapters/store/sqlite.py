@@ -17,6 +17,9 @@ _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "journal_size_limit=67108864",
+    # Many sessions at work touch many pages: not read anew, not copied back, at every commit.
+    "cache_size=-8000",
+    "wal_autocheckpoint=4000",
 )
 _DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 
