@@ -15,6 +15,7 @@ from bench import (
     hook_round_trip,
     hooks_per_second,
     idle,
+    redaction,
     tool_cost,
     transcript,
 )
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "idle": idle.measure,
     "tool-cost": tool_cost.measure,
     "transcript": transcript.measure,
+    "redaction": redaction.measure,
 }
 
 

@@ -22,6 +22,10 @@ class Sizes:
     tool_calls: int
     transcript_bytes: int
     transcript_readings: int
+    secrets: int
+    """Of each kind."""
+    redaction_bytes: int
+    """Of each sort of text."""
 
 
 FULL = Sizes(
@@ -41,6 +45,8 @@ FULL = Sizes(
     tool_calls=20,
     transcript_bytes=1_000_000_000,
     transcript_readings=200,
+    secrets=400,
+    redaction_bytes=30_000_000,
 )
 
 SMOKE = Sizes(
@@ -60,4 +66,6 @@ SMOKE = Sizes(
     tool_calls=2,
     transcript_bytes=1_000_000,
     transcript_readings=3,
+    secrets=5,
+    redaction_bytes=300_000,
 )

@@ -30,5 +30,8 @@ def test_the_smoke_run_prints_every_figure() -> None:
         "sm ls",
         "200 KB of tool results behind it",
         "read again after one more record",
+        "secrets found, 5 of each of 49 kinds",
+        "hits in all",
+        "redacted per CPU second",
     ]
     assert [name for name in figures if name not in done.stdout] == []

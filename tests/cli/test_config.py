@@ -26,6 +26,8 @@ max_document = "1MB"
 teach_agents = true
 [delivery]
 routes = {}
+[redaction]
+patterns = {}
 [daemon]
 log_level = "info"
 log_size = "5MB"
@@ -74,7 +76,7 @@ def test_json_has_the_same_tables(own: Sm) -> None:
     shown = own.json("config")
 
     assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "delivery",
-                           "daemon"]  # fmt: skip
+                           "redaction", "daemon"]  # fmt: skip
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

@@ -205,3 +205,28 @@ def test_a_route_that_does_not_exist_is_refused_with_those_that_do(path: Path, r
 
     assert "delivery.routes" in told
     assert str(path) in told
+
+
+def test_own_patterns_are_taken(path: Path) -> None:
+    """Each is a kind of its own."""
+    path.write_text("[redaction.patterns]\nbadge = 'BADGE-[0-9]{4}'\n")
+
+    assert load(path).redaction.patterns == {"badge": "BADGE-[0-9]{4}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("badge = '[a-'", "badge must be a regular expression (unterminated character set"),
+        ("badge = '(?=x)y'", "badge must be a regular expression without look-around"),
+        ("badge = 'x*'", "badge must be a regular expression that does not match an empty text."),
+        ("Badge = 'x'", "Badge must be named with 1 to 40 small letters, digits or '-'"),
+        ("badge = 5", "patterns[...]: expected `str`, got `int`."),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_named(path: Path, text: str, words: str) -> None:
+    """A secret must not pass because of a slip in the configuration."""
+    said = _refusal(path, f"[redaction.patterns]\n{text}\n")
+
+    assert said.startswith(f"{path}: redaction.patterns")
+    assert words in said

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from sm.redaction.own import complaint
 from sm.settings.times import seconds
 
 __all__ = ["ConfigError", "Settings", "check", "load", "seconds", "size"]
@@ -82,6 +83,13 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Per agent, the routes sm may use; all of them where an agent is not named."""
 
 
+class RedactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is taken for a secret beyond what sm knows."""
+
+    patterns: dict[str, str] = {}
+    """Kinds of your own: a name, and the regular expression that finds them."""
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything a config.toml may hold."""
 
@@ -91,6 +99,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     context_monitor: ContextMonitor = ContextMonitor()
     handoff: HandoffSettings = HandoffSettings()
     delivery: Delivery = Delivery()
+    redaction: RedactionSettings = RedactionSettings()
     daemon: Daemon = Daemon()
 
 
@@ -141,6 +150,9 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     for agent, routes in settings.delivery.routes.items():
         is_fine = all(route in ROUTES for route in routes)
         yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
+    for name, pattern in settings.redaction.patterns.items():
+        wrong = complaint(name, pattern)
+        yield f"redaction.patterns.{name}", wrong is None, wrong or ""
     yield "daemon.log_level", daemon.log_level in _LEVELS, "debug, info, warning or error"
     yield "daemon.log_size", _can(size, daemon.log_size), 'a size such as "5MB" or "300KB"'
 

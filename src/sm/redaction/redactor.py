@@ -1,0 +1,200 @@
+"""Replaces every secret in a text, in bytes, or in a stream of any length, in bounded memory.
+
+Finds that overlap are one; the kind it is named after is the first of the rules'. What was redacted
+once stays as it is: placeholders are never taken for secrets.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sm.redaction.matcher import Matcher, Span, matcher
+from sm.redaction.own import own_rules
+from sm.redaction.places import PLACES
+from sm.redaction.rule import SIGN_REACH, Rule
+from sm.redaction.services import SERVICES
+from sm.redaction.values import PLACEHOLDER
+
+RULES = (*SERVICES, *PLACES)
+KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
+STEP = 8192
+"""Rules are chosen for so many bytes at a time: a find costs the rule's time for these alone."""
+BACK = 64
+"""What a find may need to see before it."""
+HELD = STEP + max(rule.reach for rule in RULES)
+"""What is not written yet while more is to come: no find is longer."""
+NAME_BEFORE = 24
+"""How much of a name may stand before the part of it that is known."""
+LONGEST_KIND = 40
+"""Letters in a kind's name."""
+WINDOW = 1 << 20
+"""A stream is looked at in pieces of this size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One secret: where it stands, how far the find around it reaches, and what it is."""
+
+    begin: int
+    end: int
+    whole: Span
+    rank: int
+    """Its rule's place: where hits overlap, the first rule names the kind."""
+    kind: str
+
+
+@dataclass(slots=True)
+class Redactor:
+    """The rules, made ready once (10 ms), for any number of texts. Counts what it replaced."""
+
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    """The user's own: kind and regular expression."""
+    counts: Counter[str] = field(default_factory=Counter)
+    _rules: tuple[Rule, ...] = field(init=False, repr=False)
+    _matcher: Matcher = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._rules = (*own_rules(self.patterns), *RULES)
+        self._matcher = matcher(self._rules)
+
+    def redact(self, text: str) -> str:
+        # Half a surrogate pair is no UTF-8, and may stand in what a program printed.
+        return self.redact_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
+
+    def redact_bytes(self, text: bytes) -> bytes:
+        return self._replace(text, self._hits(text), len(text))
+
+    def redact_stream(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """As ``redact_bytes`` of all blocks together, in pieces, as soon as they are certain.
+
+        An empty block says that nothing more comes for a while: whole lines are then given out.
+        """
+        held: list[bytes] = []
+        size = 0
+        for block in blocks:
+            held.append(block)
+            size += len(block)
+            if size < WINDOW and block:
+                continue
+            text = b"".join(held)
+            hits = self._hits(text)
+            cut = _before_finds(_cut(text) if block else _cut_at_pause(text), hits)
+            yield self._replace(text, hits, cut)
+            held, size = [text[cut:]], len(text) - cut
+        yield self.redact_bytes(b"".join(held))
+
+    def _hits(self, text: bytes) -> list[Hit]:
+        """All hits, from left to right, those that overlap merged."""
+        found = sorted(self._found(text), key=lambda hit: (hit.begin, hit.rank))
+        return list(_merged(found))
+
+    def _found(self, text: bytes) -> Iterator[Hit]:
+        for begin in range(0, len(text), STEP):
+            block = text[begin : begin + STEP + SIGN_REACH]
+            for place in self._matcher.candidates(block):
+                yield from self._hits_of(place, text, begin)
+
+    def _hits_of(self, place: int, text: bytes, begin: int) -> Iterator[Hit]:
+        """What a rule finds that begins in one step; the rest is another step's."""
+        rule, end = self._rules[place], begin + STEP
+        limit = min(len(text), end + rule.reach)
+        for whole, parts in self._matcher.finds(place, text, max(0, begin - BACK), limit):
+            if whole[0] >= end:
+                return
+            if whole[0] < begin:
+                continue
+            for first, last in parts:
+                if _is_innocent(rule, text, whole[0], (first, last)):
+                    continue
+                if size := rule.judge(text[first:last]):
+                    hit_end = first + size
+                    yield Hit(begin=first, end=hit_end, whole=whole, rank=place, kind=rule.kind)
+
+    def _replace(self, text: bytes, hits: list[Hit], end: int) -> bytes:
+        parts, last = [], 0
+        for hit in hits:
+            if hit.begin >= end:
+                break
+            parts += [text[last : hit.begin], PLACEHOLDER, hit.kind.encode(), b"]"]
+            last = hit.end
+            self.counts[hit.kind] += 1
+        return b"".join([*parts, text[last:end]])
+
+
+def _merged(hits: Iterable[Hit]) -> Iterator[Hit]:
+    last: Hit | None = None
+    for hit in hits:
+        if last is None or hit.begin >= last.end:
+            if last is not None:
+                yield last
+            last = hit
+            continue
+        first = min(last, hit, key=lambda h: h.rank)
+        last = Hit(
+            begin=last.begin,
+            end=max(last.end, hit.end),
+            whole=(min(last.whole[0], hit.whole[0]), max(last.whole[1], hit.whole[1])),
+            rank=first.rank,
+            kind=first.kind,
+        )
+    if last is not None:
+        yield last
+
+
+def _is_innocent(rule: Rule, text: bytes, begin: int, value: Span) -> bool:
+    """Already redacted, the value or the name before it; or the rule excepts such a name."""
+    first, last = value
+    before = text[max(0, begin - len(PLACEHOLDER) - LONGEST_KIND) : begin + 1]
+    opened = before.rfind(PLACEHOLDER)
+    if PLACEHOLDER in text[first:last] or (opened >= 0 and b"]" not in before[opened:]):
+        return True
+    if rule.unless is None:
+        return False
+    return rule.unless.search(text, max(0, begin - NAME_BEFORE), first) is not None
+
+
+def _cut(text: bytes) -> int:
+    """Up to where a text can be written although more follows.
+
+    At a line's end where there is one, else at least not within a word: what follows is looked at
+    as if nothing had been before it.
+    """
+    most = len(text) - HELD
+    cut = text.rfind(b"\n", most - HELD, most) + 1
+    if cut == 0:
+        cut = max(text.rfind(sign, most - HELD, most) + 1 for sign in (b" ", b'"', b","))
+    return cut or most
+
+
+def _cut_at_pause(text: bytes) -> int:
+    """After the last whole line, unless a secret of several lines may have begun."""
+    cut = text.rfind(b"\n") + 1
+    for found in _OPENED.finditer(text, max(0, cut - HELD), cut):
+        if _goes_on(text[found.start() : cut]):
+            return text.rfind(b"\n", 0, found.start()) + 1
+    return cut
+
+
+def _goes_on(begun: bytes) -> bool:
+    """Whether the last lines look as if they belonged to a key, or to an entry of a .netrc."""
+    if not begun.startswith((b"-----", b"Private")):
+        return begun.count(b"\n") <= 2
+    last = begun.splitlines()[1:][-2:]
+    is_key = all(b" " not in line.strip() or b": " in line for line in last)
+    return is_key and b"-----END" not in begun
+
+
+def _before_finds(cut: int, hits: list[Hit]) -> int:
+    """Not within a find, which would be cut in two."""
+    for hit in reversed(hits):
+        begin, end = hit.whole
+        if begin < cut < end and end - begin <= HELD:
+            cut = begin
+    return cut
+
+
+_OPENED = re.compile(
+    rb"(?m)-----BEGIN [A-Z0-9 ]*PRIVATE KEY|^Private-Lines: "
+    rb"|^[ \t]*(?:machine|default|login|account)[ \t]+\S+[ \t]*$"
+)

@@ -1,0 +1,84 @@
+"""One rule: how a kind of secret is found in bytes, and which parts of the find are the secret.
+
+Patterns are written in what RE2 and Python's ``re`` have in common, for bytes: no look-around, no
+back-references. Where a pattern has groups, the groups are the secret and the rest is its context.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Judge = Callable[[bytes], int]
+"""How many of these bytes, from the first on, are a secret; 0: none of them."""
+
+REACH = 4096
+"""No find of an ordinary rule is longer."""
+SIGN_REACH = 512
+"""Within so many bytes from its beginning, a sign is complete."""
+
+
+def whole(value: bytes) -> int:
+    return len(value)
+
+
+def rolled(value: bytes) -> int:
+    """A token, unless somebody crossed it out."""
+    return 0 if b"xxxxx" in value.lower() else len(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    kind: str
+    pattern: str
+    literals: tuple[bytes, ...] = ()
+    """In lower case: a text without any of them has no such secret. Empty: nothing is certain."""
+    judge: Judge = whole
+    unless: re.Pattern[bytes] | None = None
+    """What must not stand before the secret, from a little before the find on."""
+    sign: str | None = None
+    """What is sought first, where the whole pattern is too long for that, or begins with what is
+    everywhere: counting characters from each word's beginning on makes RE2's automaton large."""
+    reach: int = REACH
+
+
+# In JSON a token follows a literal \n or \u0022, on a terminal the end of a colour.
+FENCE = r"(?:^|[^A-Za-z0-9_]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,9}m)"
+SPACE = r"(?:\s|\\+[nrt])+"
+"""White space, also as JSON writes it."""
+QUOTE = r"(?:\\*[\"'`]|\\+u002[27]|&quot;|&#3[49];)"
+ASSIGN = rf"{QUOTE}?\]?[ \t]*(?:=>|:=|[=:,]|[ \t])[ \t]*{QUOTE}?"
+"""Between a name and its value."""
+TOKEN = "[A-Za-z0-9_-]"
+
+
+def token(
+    kind: str, pattern: str, *literals: str, judge: Judge = rolled, sign: str | None = None
+) -> Rule:
+    """A token that is known by its own shape, wherever it stands."""
+    return Rule(
+        kind=kind,
+        pattern=rf"(?m){FENCE}({pattern})",
+        literals=tuple(literal.lower().encode() for literal in literals),
+        judge=judge,
+        sign=sign,
+    )
+
+
+def anywhere(kind: str, pattern: str, *literals: str) -> Rule:
+    """A token whose prefix is no part of any word: also right behind one."""
+    return Rule(
+        kind=kind,
+        pattern=f"({pattern})",
+        literals=tuple(literal.lower().encode() for literal in literals),
+        judge=rolled,
+    )
+
+
+def named(kind: str, names: str, value: str, *literals: str, judge: Judge = whole) -> Rule:
+    """A value that is known by the name it is given."""
+    return Rule(
+        kind=kind,
+        pattern=rf"(?i)(?:{names}){ASSIGN}({value})",
+        literals=tuple(literal.lower().encode() for literal in literals),
+        judge=judge,
+    )

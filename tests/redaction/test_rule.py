@@ -1,0 +1,54 @@
+"""The pieces of patterns: where a token may begin, and what parts a name from its value."""
+
+import re
+
+import pytest
+
+from sm.redaction.redactor import RULES
+from sm.redaction.rule import Rule, named, token
+
+TOKEN = token("badge", "B-[0-9]{4}", "B-")
+NAMED = named("badge", "badge_number", "[0-9]{4}", "badge")
+
+
+def found(rule: Rule, text: str) -> str | None:
+    match = re.search(rule.pattern, text)
+    return match.group(1) if match else None
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", " ", "=", '"', "\n", r"\n", r"\t", r"\\n", r"\u0022", r"\u0027", "%3D", "\x1b[31m", "-",
+     "+", r"\u001b[1;32m"],
+)  # fmt: skip
+def test_a_token_is_seen_behind(before: str) -> None:
+    r"""In JSON it follows a literal ``\n``: the letter before it is no part of a word."""
+    assert found(TOKEN, f"{before}B-1234") == "B-1234"
+
+
+@pytest.mark.parametrize("before", ["A", "7", "_", "AB"])
+def test_the_middle_of_a_word_is_no_token(before: str) -> None:
+    assert found(TOKEN, f"{before}B-1234") is None
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["=", ": ", " = ", "='", '": "', r"\": \"", r"\\\": \\\"", r"\u0022: \u0022", " => ", "'] = '",
+     " ", "&quot;:&quot;", ",", ":="],
+)  # fmt: skip
+def test_a_name_and_its_value(between: str) -> None:
+    """However a file, a program or a record writes it."""
+    assert found(NAMED, f"badge_number{between}1234") == "1234"
+
+
+def test_literals_are_in_lower_case() -> None:
+    """They are looked for in a text made lower."""
+    assert TOKEN.literals == (b"b-",)
+    assert all(literal == literal.lower() for rule in RULES for literal in rule.literals)
+
+
+def test_no_token_is_known_by_a_words_beginning() -> None:
+    r"""``\b`` before a token misses it behind a literal ``\n``."""
+    begins = re.compile(r"(\(\?[im]+\))?\(*(\?:)?\\b")
+
+    assert [rule.kind for rule in RULES if begins.match(rule.pattern)] == []
