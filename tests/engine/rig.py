@@ -138,6 +138,7 @@ class Rig:
             handoffs=HandoffFolders(lambda session: self.kept / session),
             handoff_rules=HandoffRules(largest_document=10_000, teach_agents=self.teaches),
             token=lambda session: f"token of {session}",
+            redact=lambda text: text,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

@@ -36,6 +36,7 @@ from sm.core.launch import (
 )
 from sm.core.message import TYPING, Way
 from sm.core.state import Activity, Attempt, Compaction, Usage
+from sm.core.story import Story
 from sm.core.terminal import (
     AgentStatus,
     NoteState,
@@ -617,6 +618,9 @@ class ScriptedDialect:
 
     def read_activity(self, transcript_path: Path) -> Activity:
         return Activity(prompt=None, tool=None)
+
+    def read_story(self, transcript_path: Path) -> Story | None:
+        return None
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, handoffs, ladder, texts
+from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, texts
 from tests.prove.ledger import Verdict
 
 
@@ -69,6 +69,7 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "crowd": whole_crowd,
     "the real Claude Code in random states": claude(1),
     "the real Claude Code, after sm install": claude(2, installed=True),
+    "automatic documents against planted facts": drafts.planted_facts,
     "20 handoffs of the real Claude Code": lambda sm: handoffs.real_client(sm, times=20),
     "50 messages while it hands over": lambda sm: handoffs.sent_meanwhile(sm, messages=50),
     "kill -9 at every commit of a handoff, demo": handoff_points(handoffs.every_commit),

@@ -281,6 +281,22 @@ class RenameBody(TypedDict):
     name: str
 
 
+class AsideView(TypedDict):
+    """A request too long for the document, whole."""
+
+    name: str
+    text: str
+
+
+class DraftView(TypedDict):
+    """The document sm would write by itself."""
+
+    document: str
+    size: int
+    budget: int
+    asides: list[AsideView]
+
+
 class MonitorBody(TypedDict):
     monitored: bool
 

@@ -3,6 +3,7 @@
 sm handoffs [SESSION]     list them
 sm handoffs show ID       one, with its steps and files
 sm handoffs cancel ID     withdraw one whose context was not cleared yet
+sm handoffs draft SESSION the document sm would write by itself; nothing is done
 """
 
 import argparse
@@ -10,6 +11,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import HandoffView
+from sm.cli import drafting
 from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm handoffs ada"
@@ -17,9 +19,15 @@ EXAMPLE = "sm handoffs ada"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", metavar="SESSION", nargs="?", help="of one session only; or: show, cancel"
+        "what", metavar="SESSION", nargs="?", help="of one session only; or: show, cancel, draft"
     )
-    parser.add_argument("id", metavar="ID", nargs="?", help="the handoff, for show and cancel")
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        help="the handoff, for show and cancel; the session, for draft",
+    )
+    drafting.add_arguments(parser)
     parser.add_argument("--limit", type=at_least(1), default=50, metavar="N", help="the newest N")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -27,9 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.what in ("show", "cancel"):
         return _one(args.what, args.id, as_json=args.json)
+    if args.what == "draft":
+        return drafting.run(args)
+    if args.transcript is not None:
+        raise RefusedError("--transcript is for: sm handoffs draft --transcript FILE", 400)
     if args.id is not None:
         raise RefusedError(
-            f"{args.what!r} is no action. There are: sm handoffs show ID, sm handoffs cancel ID.",
+            f"{args.what!r} is no action. There are: sm handoffs show ID, cancel ID,"
+            " draft SESSION.",
             400,
         )
     query = {"session": args.what or "", "limit": args.limit}

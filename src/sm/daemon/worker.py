@@ -165,6 +165,7 @@ class Worker:
             log=self.log,
             identity=tokens.identity,
             token=tokens.of_session,
+            redact=self._redact,
             handoffs=HandoffFolders(folders.folder),
             handoff_rules=HandoffRules(
                 largest_document=size(rules.max_document), teach_agents=rules.teach_agents
@@ -175,6 +176,12 @@ class Worker:
             thresholds=_thresholds(self.settings.context_monitor),
             hook_url=self._hook_url,
         )
+
+    def _redact(self, text: str) -> str:
+        """Without secrets. Called in threads, and seldom: made anew, the rules need not stay."""
+        from sm.redaction.redactor import Redactor
+
+        return Redactor(patterns=self.settings.redaction.patterns).redact(text)
 
     def _routes(self, agent: str) -> Collection[Route]:
         """The routes the configuration leaves on for an agent."""

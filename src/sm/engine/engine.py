@@ -36,6 +36,7 @@ from sm.engine.actor import Actor, Log
 from sm.engine.adoption import NotAdoptableError
 from sm.engine.archivist import Archivist
 from sm.engine.degraded import degraded
+from sm.engine.drafts import Drafts
 from sm.engine.handovers import Handovers
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
@@ -145,6 +146,7 @@ class Engine:
         handoffs: Handoffs,
         handoff_rules: HandoffRules,
         token: Callable[[str], str | None],
+        redact: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
     ) -> None:
         self.store = store
@@ -170,6 +172,7 @@ class Engine:
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
         )
+        self.drafts = Drafts(dialects=dialects, handoffs=handoffs, clock=clock, redact=redact)
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
 
     @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
 from sm.core.passage import Captured, Facts, Handoff, Kept
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
+from sm.core.story import Story
 from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
 
 
@@ -161,6 +162,9 @@ class Dialect(Protocol):
     def read_activity(self, transcript_path: Path) -> Activity:
         """Which turn is running and what it does, by the agent's own record."""
 
+    def read_story(self, transcript_path: Path) -> Story | None:
+        """What its own record tells of the work; None if the file is none. Raises OSError."""
+
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""
 
@@ -215,6 +219,9 @@ class Handoffs(Protocol):
 
     def capture(self, session: SessionId, handoff: HandoffId, facts: Facts) -> Captured:
         """Write down everything else; never raises. Repeated, it replaces what was there."""
+
+    def git(self, cwd: str) -> str:
+        """What git says of a directory, or why it could not; empty where there is none."""
 
 
 class Processes(Protocol):

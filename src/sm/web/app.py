@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from sm.api.types import Health
 from sm.engine.engine import Engine
-from sm.web import contexts, handoffs, hooks, messages, openapi, sessions, system
+from sm.web import contexts, drafts, handoffs, hooks, messages, openapi, sessions, system
 from sm.web.endpoint import Endpoint, problem, routes
 
 
@@ -26,6 +26,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
         *contexts.ENDPOINTS,
         *messages.ENDPOINTS,
         *handoffs.ENDPOINTS,
+        *drafts.ENDPOINTS,
         hooks.DOCUMENTED,
         hooks.DOCUMENTED_STRAY,
     )

@@ -300,3 +300,13 @@ def test_the_record_is_for_people_too(handoffs: HandoffFolders, folder: Path, fa
     text = (folder / "artifacts.json").read_text("utf-8")
     assert '"name": "ädä"' in text
     assert text == json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n"
+
+
+def test_git_is_asked_by_itself_too(handoffs: HandoffFolders, facts: Facts) -> None:
+    """Nothing where there is no repository; where git cannot tell, the reason."""
+    assert handoffs.git(facts.cwd) == ""
+    assert handoffs.git(f"{facts.cwd}/none").startswith("git could not tell: ")
+
+    subprocess.run(["git", "init", "-q", "-b", "trunk", facts.cwd], check=True)
+
+    assert handoffs.git(facts.cwd).startswith("branch: No commits yet on trunk\n")

@@ -99,6 +99,13 @@ class HandoffFolders:
             failed=failed,
         )
 
+    def git(self, cwd: str) -> str:
+        try:
+            tree = git.look(cwd)
+        except (git.GitError, OSError, ValueError) as error:
+            return f"git could not tell: {_reason(error)}\n"
+        return tree.text if tree is not None else ""
+
 
 def _dump(folder: Path, facts: Facts, failed: dict[str, str]) -> Path:
     """A dump of an earlier try stays where there is none now."""

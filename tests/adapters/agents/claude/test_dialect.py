@@ -62,3 +62,10 @@ def test_each_launch_has_a_context_of_its_own(tmp_path: Path, claude: Path) -> N
 def test_a_missing_client_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(LaunchFailedError, match="not on your PATH"):
         ClaudeDialect().plan(request(tmp_path, path=str(tmp_path)))
+
+
+def test_its_transcript_tells_a_story() -> None:
+    told = ClaudeDialect().read_story(Path(__file__).with_name("work.jsonl"))
+
+    assert told is not None
+    assert told.requests[0].text == "do the thing"

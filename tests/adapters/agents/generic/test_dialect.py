@@ -91,6 +91,7 @@ def test_it_proves_nothing() -> None:
     attempt = Attempt(message=message, number=1, route=Route.PASTE, step=Step.ENTERED, since=0)
     assert dialect.search(Path("/"), attempt) is Record.OPEN
     assert dialect.read_usage(Path("/")) is None
+    assert dialect.read_story(Path("/")) is None
     assert dialect.read_status(1, 1, Path("/")) is None
     assert dialect.greeting("/inbox", "a lesson") == b""
     assert dialect.clear_command is None

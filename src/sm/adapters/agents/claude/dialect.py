@@ -12,6 +12,7 @@ from sm.adapters.agents.claude import (
     compaction,
     finding,
     status,
+    story,
     transcript,
 )
 from sm.adapters.agents.claude.hooks import decode
@@ -25,6 +26,7 @@ from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
 from sm.core.state import Activity, Attempt, Compaction, Usage
+from sm.core.story import Story
 from sm.core.terminal import AgentStatus, Record, Screen, View
 
 SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
@@ -101,6 +103,9 @@ class ClaudeDialect:
 
     def read_activity(self, transcript_path: Path) -> Activity:
         return activity.read(transcript_path)
+
+    def read_story(self, transcript_path: Path) -> Story | None:
+        return story.read(transcript_path)
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return compaction.point(told, model)

@@ -12,6 +12,7 @@ from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
 from sm.core.state import Activity, Attempt, Compaction, Usage
+from sm.core.story import Story
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 
 
@@ -64,6 +65,9 @@ class GenericDialect:
 
     def read_activity(self, transcript_path: Path) -> Activity:
         return Activity(prompt=None, tool=None)
+
+    def read_story(self, transcript_path: Path) -> Story | None:
+        return None
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None

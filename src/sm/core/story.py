@@ -1,0 +1,136 @@
+"""What one transcript tells of the work in it, as values: said, decided, done, failed, unfinished.
+
+Facts only, in the order of time; nothing here is a judgement of ours. An agent's thinking is no
+part of it. How the facts become a document is not known here.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the agent was asked, word for word."""
+
+    text: str
+    at: float
+    sender: str | None = None
+    """Another session that sent it; None: the person, at the agent or through sm."""
+    images: int = 0
+    """Pictures that came with it; they are not kept."""
+    is_waiting: bool = False
+    """Typed into a running turn, and not given to the agent yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """An item of the agent's own list that is not done."""
+
+    text: str
+    is_begun: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    text: str
+    at: float
+    is_plan: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedFile:
+    path: str
+    reads: int
+    changes: int
+    at: float
+    """The last time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command line, however often it was run; the outcome is the last one's."""
+
+    line: str
+    at: float
+    runs: int = 1
+    failures: int = 0
+    is_failed: bool = False
+    status: int | None = None
+    seconds: float | None = None
+    said: str = ""
+    """What it printed at its end, if it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Something that did not work: a command, or a tool on a file."""
+
+    what: str
+    error: str
+    at: float
+    tries: int = 1
+    is_mended: bool = False
+    """The same thing worked later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """An error that is nobody's command: of the model's service, or an interrupt."""
+
+    text: str
+    at: float
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """Begun, and no end of it is on record."""
+
+    kind: str
+    what: str
+    at: float
+    id: str = ""
+    """The agent's own name for it, where it gave one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    """One piece of the last exchanges."""
+
+    who: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the agent itself kept of its context when it compacted it."""
+
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    context: str = ""
+    """The agent's own name for the context."""
+    cwd: str = ""
+    branch: str = ""
+    model: str = ""
+    began_at: float = 0.0
+    ended_at: float = 0.0
+    replies: int = 0
+    """How often the agent said something."""
+    compactions: int = 0
+    requests: tuple[Request, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    files: tuple[TouchedFile, ...] = ()
+    commands: tuple[Command, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+    last: tuple[Utterance, ...] = ()
+    """The last exchanges, oldest first."""
+    last_words: str = ""
+    is_answered: bool = True
+    """Whether the agent said something after the last request."""
+    summaries: tuple[Summary, ...] = ()

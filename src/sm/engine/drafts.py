@@ -1,0 +1,144 @@
+"""Automatic documents: composed from what is on record, shown or handed on; nothing is written."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sm.core.draft import SMALLEST, Around, Draft, Heading, compose
+from sm.core.state import Session
+from sm.core.story import Request, Story
+from sm.engine.naming import NotFoundError, RefusedError
+from sm.engine.ports import Clock, Dialects, Handoffs
+
+KIND = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafts:
+    """Reading takes threads: a transcript may have hundreds of megabytes."""
+
+    dialects: Dialects
+    handoffs: Handoffs
+    clock: Clock
+    redact: Callable[[str], str]
+    """Takes secrets out of whatever leaves here; the one place for it."""
+    channel: Callable[[str], str] = lambda cwd: Path(cwd).name or "root"
+    """The channel a directory belongs to."""
+
+    async def of_session(
+        self, session: Session, budget: int, *, name: str = "", folder: str = ""
+    ) -> Draft:
+        """Under this handoff name (else one of its own), to lie in this folder with its asides.
+
+        Raises RefusedError where there is nothing to read.
+        """
+        path = session.context.transcript
+        # Agents write it with the first prompt, and a moment late.
+        if path is None or not Path(path).exists():
+            raise RefusedError(
+                f"{session.name} has no transcript yet: nothing was said in this context,"
+                " or its agent does not report to sm."
+            )
+        return await asyncio.to_thread(self._of_session, session, Path(path), budget, name, folder)
+
+    async def of_transcript(self, path: str, budget: int) -> Draft:
+        """Of any transcript; whose it is shows in its records."""
+        return await asyncio.to_thread(self._of_transcript, Path(path), budget)
+
+    def _of_session(
+        self, session: Session, path: Path, budget: int, name: str, folder: str
+    ) -> Draft:
+        _check(budget)
+        agents = (session.agent,)
+        story = self._story(path, agents)
+        heading = Heading(
+            id=name or self._id(session.context.id or session.id),
+            session=session.context.id or session.id,
+            channel=self.channel(session.cwd),
+            created=self._created(),
+            kind=KIND,
+            cwd=session.cwd,
+            name=session.name,
+            context=session.context.number,
+            transcript=str(path),
+        )
+        carried = self._carried(session, agents)
+        around = Around(
+            carried=carried, git=self.handoffs.git(session.cwd), background=session.tasks
+        )
+        return self._composed(story, heading, budget, around, folder)
+
+    def _of_transcript(self, path: Path, budget: int) -> Draft:
+        _check(budget)
+        story = self._story(path, self.dialects.recognisable)
+        cwd = story.cwd or str(path.parent)
+        heading = Heading(
+            id=self._id(story.context or path.stem),
+            session=story.context or path.stem,
+            channel=self.channel(cwd),
+            created=self._created(),
+            kind=KIND,
+            cwd=cwd,
+            transcript=str(path),
+        )
+        git = self.handoffs.git(cwd) if Path(cwd).is_dir() else ""
+        return self._composed(story, heading, budget, Around(git=git))
+
+    def _composed(
+        self, story: Story, heading: Heading, budget: int, around: Around, folder: str = ""
+    ) -> Draft:
+        draft = compose(story, heading, budget=budget, around=around, folder=folder, when=_when)
+        asides = tuple(replace(aside, text=self.redact(aside.text)) for aside in draft.asides)
+        return Draft(text=self.redact(draft.text), asides=asides)
+
+    def _story(self, path: Path, agents: tuple[str, ...]) -> Story:
+        if not path.is_absolute():
+            raise RefusedError(f"{path} is not an absolute path. Give the whole path.")
+        try:
+            if not path.is_file():
+                what = "is not a file" if path.exists() else "does not exist"
+                raise NotFoundError(f"{path} {what}. Name a transcript, such as sm show tells.")
+            read = (self.dialects.named(agent).read_story(path) for agent in agents)
+            story = next((found for found in read if found is not None), None)
+        except OSError as error:
+            raise RefusedError(f"{path} cannot be read: {error.strerror}.") from None
+        if story is None:
+            raise RefusedError(
+                f"{path} is not a transcript sm can read: it holds no record of a conversation."
+            )
+        return story
+
+    def _carried(self, session: Session, agents: tuple[str, ...]) -> tuple[Request, ...]:
+        """What was asked before this context: how it all began, and what came last."""
+        paths = [Path(past.transcript) for past in session.lineage if past.transcript]
+        if not paths:
+            return ()
+        first = self._requests(paths[0], agents)
+        return first if len(paths) == 1 else (*first[:1], *self._requests(paths[-1], agents))
+
+    def _requests(self, path: Path, agents: tuple[str, ...]) -> tuple[Request, ...]:
+        try:
+            return self._story(path, agents).requests
+        except (RefusedError, NotFoundError):
+            # Agents tidy up after themselves: an old transcript may be gone.
+            return ()
+
+    def _id(self, context: str) -> str:
+        moment = datetime.fromtimestamp(self.clock.now(), UTC)
+        return f"HO-{moment:%Y%m%d-%H%M%S}-{context[:8]}"
+
+    def _created(self) -> str:
+        return f"{datetime.fromtimestamp(self.clock.now(), UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _check(budget: int) -> None:
+    if budget < SMALLEST:
+        raise RefusedError(
+            f"A document of {budget} bytes says too little. Give at least {SMALLEST // 1000}KB."
+        )
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else "at an unknown time"

@@ -1,0 +1,155 @@
+"""Automatic documents of sessions and of transcripts: read, composed, nothing written."""
+
+import subprocess
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from sm.adapters.handoffs.folders import HandoffFolders
+from sm.core.state import PastContext, Session
+from sm.core.story import Request, Story
+from sm.engine.drafts import Drafts
+from sm.engine.naming import NotFoundError, RefusedError
+from sm.engine.ports import Dialect
+from tests.core.samples import IDLE
+from tests.engine.timelapse import LoopClock
+from tests.engine.world import ScriptedDialect, ScriptedDialects, World
+
+pytestmark = pytest.mark.anyio
+LONG = "x" * 9_000
+
+
+@dataclass(slots=True)
+class Telling(ScriptedDialect):
+    """An agent whose transcripts hold one request: all of their text."""
+
+    read: list[Path] = field(default_factory=list)
+
+    def read_story(self, transcript_path: Path) -> Story | None:
+        self.read.append(transcript_path)
+        text = transcript_path.read_text()
+        return Story(requests=(Request(text=text, at=1.0),)) if text else None
+
+
+class Dialects(ScriptedDialects):
+    recognisable: tuple[str, ...] = ("telling",)
+
+    def named(self, agent: str) -> Dialect:
+        return Telling(self.world, agent, proves=True)
+
+
+@pytest.fixture
+def drafts(tmp_path: Path) -> Drafts:
+    return Drafts(
+        dialects=Dialects(World(LoopClock().now)),
+        handoffs=HandoffFolders(lambda session: tmp_path / session),
+        clock=LoopClock(),
+        redact=lambda text: text,
+    )
+
+
+def having(tmp_path: Path, *asked: str) -> Session:
+    """A session whose contexts were asked these things, the last of them now."""
+    paths = [tmp_path / f"{n}.jsonl" for n, _ in enumerate(asked, 1)]
+    for path, text in zip(paths, asked, strict=True):
+        path.write_text(text)
+    lineage = tuple(
+        PastContext(number=n, id=None, transcript=str(path), tokens=None, ended_at=0.0, how="clear")
+        for n, path in enumerate(paths[:-1], 1)
+    )
+    context = replace(IDLE.context, number=len(paths), transcript=str(paths[-1]))
+    return replace(IDLE, context=context, lineage=lineage, cwd=str(tmp_path))
+
+
+def make_repository(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "trunk", folder], check=True)
+
+
+async def test_a_session_is_told_with_what_sm_knows_of_it(drafts: Drafts, tmp_path: Path) -> None:
+    """Name, context, tasks that still run, git."""
+    make_repository(tmp_path)
+    session = replace(having(tmp_path, "Port the reader"), tasks=("a server",))
+
+    text = (await drafts.of_session(session, 30_000)).text
+
+    assert "<!-- TYPE: auto -->" in text
+    assert f"<!-- SESSION: {session.context.id} -->" in text
+    assert f"Session {session.name}, context 1" in text
+    assert "\nPort the reader\n" in text
+    assert "told by the agent as running: a server" in text
+    assert "No commits yet on trunk" in text
+
+
+async def test_whoever_keeps_the_document_says_under_which_name_and_where(
+    drafts: Drafts, tmp_path: Path
+) -> None:
+    session = having(tmp_path, LONG)
+
+    draft = await drafts.of_session(session, 30_000, name="HO-1", folder="/kept")
+
+    assert draft.text.startswith("<!-- HANDOFF-ID: HO-1 -->\n")
+    assert "9000 bytes, whole in /kept/request-1.md" in draft.text
+    assert [aside.text for aside in draft.asides] == [LONG]
+
+
+async def test_how_it_all_began_is_in_every_context(drafts: Drafts, tmp_path: Path) -> None:
+    session = having(tmp_path, "The very first request of all, word for word", "b", "c", "d")
+
+    text = (await drafts.of_session(session, 30_000)).text
+
+    assert "\nThe very first request of all, word for word\n" in text
+    assert "\nc\n" in text
+    assert "\nd\n" in text
+
+
+async def test_a_transcript_that_is_gone_is_not_missed(drafts: Drafts, tmp_path: Path) -> None:
+    session = having(tmp_path, "old", "new")
+    (tmp_path / "1.jsonl").unlink()
+
+    assert "\nnew\n" in (await drafts.of_session(session, 30_000)).text
+
+
+async def test_any_transcript_can_be_told(drafts: Drafts, tmp_path: Path) -> None:
+    path = tmp_path / "c74cc080-1.jsonl"
+    path.write_text("Port the reader")
+
+    text = (await drafts.of_transcript(str(path), 30_000)).text
+
+    assert "-c74cc080 -->" in text.partition("\n")[0]
+    assert "\nPort the reader\n" in text
+
+
+async def test_everything_that_leaves_goes_through_redaction(
+    drafts: Drafts, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(f"hunter2 {LONG} hunter2")
+    hiding = replace(drafts, redact=lambda text: text.replace("hunter2", "[redacted:password]"))
+
+    draft = await hiding.of_transcript(str(path), 30_000)
+
+    assert "hunter2" not in draft.text + draft.asides[0].text
+    assert draft.text.count("[redacted:password]") >= 2
+
+
+async def test_refusals_say_what_is_wrong(drafts: Drafts, tmp_path: Path) -> None:
+    empty, locked = tmp_path / "empty", tmp_path / "loop"
+    empty.touch()
+    locked.symlink_to(locked)
+    nameless = replace(IDLE, context=replace(IDLE.context, transcript=None))
+
+    with pytest.raises(RefusedError, match="has no transcript yet"):
+        await drafts.of_session(nameless, 30_000)
+    with pytest.raises(NotFoundError, match=r"none does not exist\. Name a transcript"):
+        await drafts.of_transcript(str(tmp_path / "none"), 30_000)
+    with pytest.raises(NotFoundError, match="is not a file"):
+        await drafts.of_transcript(str(tmp_path), 30_000)
+    with pytest.raises(RefusedError, match="is not a transcript sm can read"):
+        await drafts.of_transcript(str(empty), 30_000)
+    with pytest.raises(RefusedError, match="not an absolute path"):
+        await drafts.of_transcript("t.jsonl", 30_000)
+    with pytest.raises(RefusedError, match="Give at least 4KB"):
+        await drafts.of_transcript(str(empty), 3_999)
+    with pytest.raises((RefusedError, NotFoundError)):
+        await drafts.of_transcript(str(locked), 30_000)
