@@ -24,6 +24,7 @@ def test_the_messages_id_is_printed(sm: Sm) -> None:
 
 def test_wait_prints_the_receipt(sm: Sm) -> None:
     """Id, route and the agent's own evidence."""
+    sm.run("wait", "ada")
     assert shape(sm, sm.run("send", "ada", "two", "--wait", "20")) == (
         "MESSAGE\naccepted by ada (paste; UserPromptSubmit of prompt ID)\n"
     )
