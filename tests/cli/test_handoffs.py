@@ -78,7 +78,7 @@ def test_an_unknown_handoff_is_refused(sm: Sm, action: str) -> None:
 def test_a_misspelt_action_is_refused(sm: Sm) -> None:
     assert refusal(sm, "handoffs", "shwo", "x") == (
         1,
-        "'shwo' is no action. There are: sm handoffs show ID, sm handoffs cancel ID.",
+        "'shwo' is no action. There are: sm handoffs show ID, cancel ID, draft SESSION.",
     )
     assert refusal(sm, "handoffs", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
 
