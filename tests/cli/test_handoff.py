@@ -144,6 +144,16 @@ def test_an_outline_nobody_filled_in_is_refused(sm: Sm, tmp_path: Path) -> None:
     )
 
 
+def test_a_document_of_headings_alone_is_somebodys_words(sm: Sm, tmp_path: Path) -> None:
+    path = tmp_path / "handoff.md"
+    path.write_text("# Goal: ship the parser\n# Next: test it\n")
+
+    asked = sm.json("handoff", str(path), environment=inside(sm))
+    withdraw(sm, asked["id"])
+
+    assert asked["state"] == "requested"
+
+
 def test_the_document_may_come_by_standard_input(sm: Sm) -> None:
     asked = sm.json("handoff", "-", environment=inside(sm), input="# Goal\nthe shop\n")
     withdraw(sm, asked["id"])

@@ -159,6 +159,14 @@ class Rig:
         await self.deliver(engine, agent)
         return agent
 
+    async def start_turn(self, engine: Engine) -> Agent:
+        """A session whose agent works at a prompt of a person's."""
+        agent = await self.start(engine)
+        agent.box = "a person's words"
+        agent.submit()
+        await self.deliver(engine, agent)
+        return agent
+
     async def deliver(self, engine: Engine, agent: Agent) -> None:
         """Take in everything the agent has to report."""
         while agent.hooks:

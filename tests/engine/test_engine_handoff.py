@@ -29,14 +29,6 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-async def at_work(rig: Rig, engine: Engine) -> Agent:
-    agent = await rig.start(engine)
-    agent.box = "a person's words"
-    agent.submit()
-    await rig.deliver(engine, agent)
-    return agent
-
-
 async def ask(engine: Engine, document: Path) -> None:
     await engine.handovers.request(
         "ada",
@@ -60,7 +52,7 @@ async def until(rig: Rig, engine: Engine, agent: Agent, state: HandoffState) -> 
 async def test_a_handoff_goes_all_the_way(rig: Rig, document: Path) -> None:
     """The same session, name and pane; the next context, its prompt, and then the messages."""
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         before = engine.session(ADA)
         await ask(engine, document)
         await engine.send(said(1))
@@ -89,7 +81,7 @@ async def test_a_handoff_goes_all_the_way(rig: Rig, document: Path) -> None:
 
 async def test_a_document_that_is_deleted_is_read_from_its_copy(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         document.unlink()
         agent.finish()
@@ -101,7 +93,7 @@ async def test_a_document_that_is_deleted_is_read_from_its_copy(rig: Rig, docume
 
 async def test_a_persons_draft_survives_the_handoff(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         agent.box = "buy milk"
         agent.finish()
@@ -112,7 +104,7 @@ async def test_a_persons_draft_survives_the_handoff(rig: Rig, document: Path) ->
 
 async def test_a_dialog_at_the_turns_end_is_never_typed_into(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         agent.finish()
         agent.ask()
@@ -129,7 +121,7 @@ async def test_a_dialog_at_the_turns_end_is_never_typed_into(rig: Rig, document:
 async def test_enters_that_are_swallowed_are_pressed_again(rig: Rig, document: Path) -> None:
     """Of the command, and of the prompt."""
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         agent.swallows = 2
         agent.finish()
@@ -143,7 +135,7 @@ async def test_enters_that_are_swallowed_are_pressed_again(rig: Rig, document: P
 
 async def test_a_task_in_the_background_is_waited_for_and_named(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         agent.tasks = ("npm test",)
         agent.finish()
@@ -178,7 +170,7 @@ async def test_senders_are_told_when_the_work_stops_not_when_it_rotates(
 async def test_a_clear_that_never_comes_leaves_all_as_it_was(rig: Rig, document: Path) -> None:
     """ada is told, and her messages flow."""
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         await engine.send(said(1))
         agent.swallows = 1000

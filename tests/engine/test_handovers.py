@@ -11,7 +11,6 @@ from sm.engine.engine import Engine
 from sm.engine.handovers import Document, NotYourselfError
 from sm.engine.naming import NotFoundError, RefusedError
 from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, Rig
-from tests.engine.world import Agent
 
 FIRST, SECOND = HandoffId("a" * 12), HandoffId("b" * 12)
 
@@ -32,15 +31,6 @@ async def ask(engine: Engine, document: Path, **changes: Any) -> Handoff:
     return await engine.handovers.request(asked.pop("reference", "ada"), **asked)
 
 
-async def at_work(rig: Rig, engine: Engine) -> Agent:
-    """ada in a turn of a person's."""
-    agent = await rig.start(engine)
-    agent.box = "a person's words"
-    agent.submit()
-    await rig.deliver(engine, agent)
-    return agent
-
-
 # --- asked for -----------------------------------------------------------------------------
 
 
@@ -49,7 +39,7 @@ async def test_a_request_is_kept_with_a_copy_of_the_document(
 ) -> None:
     """On the disk when the call returns: also if the document is deleted right after."""
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         handoff = await ask(engine, document)
         document.unlink()
 
@@ -63,7 +53,7 @@ async def test_a_request_is_kept_with_a_copy_of_the_document(
 async def test_the_same_request_again_is_the_same_handoff(rig: Rig, document: Path) -> None:
     """Also when it is over, and its document gone."""
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         handoff = await ask(engine, document)
         assert await ask(engine, document) == handoff
         await engine.handovers.cancel(FIRST, by="you")
@@ -78,7 +68,7 @@ async def test_what_could_not_be_stored_is_not_confirmed(
     rig: Rig, flaky: FlakyStore, document: Path
 ) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         flaky.failures = 1
         with pytest.raises(DiskFullError):
             await ask(engine, document)
@@ -114,7 +104,7 @@ async def test_nobody_else_may_ask_for_it(
 
 async def test_a_session_may_call_itself_by_its_name(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         await engine.rename("ada", "eva")
 
         asked = await ask(engine, document, reference="eva", requester="eva")
@@ -147,7 +137,7 @@ async def test_a_session_without_an_agent_is_refused(rig: Rig, document: Path) -
 async def test_a_document_that_cannot_be_taken_is_refused(rig: Rig, document: Path) -> None:
     """With words for the agent, and nothing is scheduled."""
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         with pytest.raises(RefusedError, match="is not an absolute path"):
             await ask(engine, Path("handoff.md"))
         with pytest.raises(RefusedError, match="nowhere"):
@@ -161,7 +151,7 @@ async def test_a_document_that_cannot_be_taken_is_refused(rig: Rig, document: Pa
 
 async def test_one_that_is_on_its_way_is_not_replaced(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         assert (await ask(engine, document, handoff_id=SECOND)).id == SECOND
         superseded = await engine.handovers.find(FIRST)
@@ -182,7 +172,7 @@ async def test_a_handoff_is_found_by_its_id_or_the_beginning_of_it(
     rig: Rig, document: Path
 ) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         await ask(engine, document)
         await ask(engine, document, handoff_id=SECOND)
         near = HandoffId("ab" + "c" * 10)
@@ -201,7 +191,7 @@ async def test_a_handoff_is_found_by_its_id_or_the_beginning_of_it(
 
 async def test_an_id_means_one_handoff(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         asked = await ask(engine, document)
 
         assert await ask(engine, document) == asked
@@ -211,7 +201,7 @@ async def test_an_id_means_one_handoff(rig: Rig, document: Path) -> None:
 
 async def test_a_document_may_be_told_in_place_of_a_file(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         told = Document(source="-", text="# Goal\nthe shop\n")
         asked = await engine.handovers.request(
             "ada", requester="ada", document=told, token="token of ada", handoff_id=FIRST
@@ -222,7 +212,7 @@ async def test_a_document_may_be_told_in_place_of_a_file(rig: Rig, document: Pat
 
 async def test_handoffs_are_listed_as_they_are_now(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         await rig.start(engine, BOB)
         await ask(engine, document)
         await ask(engine, document, handoff_id=SECOND)
@@ -241,7 +231,7 @@ async def test_handoffs_are_listed_as_they_are_now(rig: Rig, document: Path) -> 
 
 async def test_a_handoff_is_withdrawn_once(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        await at_work(rig, engine)
+        await rig.start_turn(engine)
         await ask(engine, document)
 
         withdrawn = await engine.handovers.cancel("aaaa", by="you")
@@ -255,7 +245,7 @@ async def test_a_handoff_is_withdrawn_once(rig: Rig, document: Path) -> None:
 
 async def test_what_can_no_longer_be_withdrawn_says_why(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
-        agent = await at_work(rig, engine)
+        agent = await rig.start_turn(engine)
         await ask(engine, document)
         await ask(engine, document, handoff_id=SECOND)
         with pytest.raises(RefusedError, match="it is superseded"):

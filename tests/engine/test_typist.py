@@ -24,6 +24,7 @@ from sm.core.state import Attempt, Context, Session, Step, Turn
 from sm.core.terminal import NoteState, Obstacle, Place, Sign
 from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
+from tests.engine.obstacles import background, busy, copy_mode, dead, dialog, gone, stopped
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import PASTED, Agent, Inboxes, ProcessTable, ScriptedDialects, World
 
@@ -96,34 +97,6 @@ async def test_a_paste_asked_for_again_is_recognised(desk: Desk) -> None:
 
     assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
     assert (desk.agent.box, desk.world.calls) == (TEXT, [f"paste {MARK}"])
-
-
-def gone(agent: Agent) -> None:
-    agent.gone = True
-
-
-def dead(agent: Agent) -> None:
-    agent.dead = True
-
-
-def stopped(agent: Agent) -> None:
-    agent.stopped = True
-
-
-def background(agent: Agent) -> None:
-    agent.foreground = False
-
-
-def copy_mode(agent: Agent) -> None:
-    agent.in_mode, agent.leaves_mode = True, False
-
-
-def dialog(agent: Agent) -> None:
-    agent.sign = Sign.DIALOG
-
-
-def busy(agent: Agent) -> None:
-    agent.sign = Sign.BUSY
 
 
 def unreadable(agent: Agent) -> None:

@@ -16,6 +16,7 @@ from sm.core.terminal import Obstacle, Sign, View
 from sm.engine.ports import Dialect
 from sm.engine.typist import DRAWN_WITHIN, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, CLEAR_MARK, CLEARING, NOON, PROMPTING, passing, wake
+from tests.engine.obstacles import background, busy, copy_mode, dead, dialog, gone, stopped
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import (
     PASTED,
@@ -124,34 +125,6 @@ async def test_an_agent_that_says_it_has_another_context_is_not_cleared_again(de
     assert outcome.status is not None
     assert outcome.status.context == desk.agent.context
     assert desk.world.calls == []
-
-
-def gone(agent: Agent) -> None:
-    agent.gone = True
-
-
-def dead(agent: Agent) -> None:
-    agent.dead = True
-
-
-def stopped(agent: Agent) -> None:
-    agent.stopped = True
-
-
-def background(agent: Agent) -> None:
-    agent.foreground = False
-
-
-def copy_mode(agent: Agent) -> None:
-    agent.in_mode, agent.leaves_mode = True, False
-
-
-def dialog(agent: Agent) -> None:
-    agent.sign = Sign.DIALOG
-
-
-def busy(agent: Agent) -> None:
-    agent.sign = Sign.BUSY
 
 
 def unreadable(agent: Agent) -> None:

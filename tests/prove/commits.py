@@ -4,26 +4,16 @@ import secrets
 from collections.abc import Iterator
 from typing import Any, cast
 
-from sm.api.client import Client
 from tests.kit.faulty import start_faulty
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
-from tests.prove.ledger import Ledger, Verdict
+from tests.prove.ledger import Ledger, Verdict, begin
 
 
 def scripted_run(sm: Sm, sender: str) -> Verdict:
     """A session is started, told four things by two senders, and ended."""
     name = f"run-{secrets.token_hex(2)}x"
-    client = Client(sm.home)
-    body = {
-        "id": secrets.token_hex(4),
-        "name": name,
-        "agent": "demo",
-        "arguments": ["--received", str(sm.received_file(name)), "--delay", "0"],
-        "cwd": str(sm.work),
-        "environment": sm.environment,
-    }
-    client.call("POST", "/sessions", body)
+    client = begin(sm, name)
     ledger = Ledger(sm)
     ledger.send(name, "first, with a tool\n%tool true")
     ledger.send(name, "second", sender=sender)

@@ -20,7 +20,7 @@ from tests.kit.faulty import start_faulty
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 from tests.prove.ladder import MODES, Desk, desk
-from tests.prove.ledger import Ledger, Verdict
+from tests.prove.ledger import Ledger, Verdict, begin
 
 ASKED = "HAND-OVER"
 DOCUMENT = """# Goal
@@ -218,16 +218,7 @@ def scripted_run(sm: Sm) -> Verdict:
     name = f"run-{secrets.token_hex(2)}x"
     document = sm.work / f"{name}.md"
     document.write_text(DOCUMENT)
-    client = Client(sm.home)
-    body = {
-        "id": secrets.token_hex(4),
-        "name": name,
-        "agent": "demo",
-        "arguments": ["--received", str(sm.received_file(name)), "--delay", "0"],
-        "cwd": str(sm.work),
-        "environment": sm.environment,
-    }
-    client.call("POST", "/sessions", body)
+    client = begin(sm, name)
     ledger = Ledger(sm)
     ledger.send(name, f"hand over\n%tool sm handoff {document}\n%work 0.3")
     wait_until(lambda: _handoffs(client, name) != [], 30, seen=lambda: sm.screen(name))

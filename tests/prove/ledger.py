@@ -12,6 +12,21 @@ from tests.kit.sm import Sm
 CLOSED = ("done", "expired", "refused", "cancelled")
 
 
+def begin(sm: Sm, name: str) -> Client:
+    """Start a demo agent through the API, as often as it takes until it is confirmed."""
+    client = Client(sm.home)
+    body = {
+        "id": secrets.token_hex(4),
+        "name": name,
+        "agent": "demo",
+        "arguments": ["--received", str(sm.received_file(name)), "--delay", "0"],
+        "cwd": str(sm.work),
+        "environment": sm.environment,
+    }
+    client.call("POST", "/sessions", body)
+    return client
+
+
 @dataclass(slots=True)
 class Verdict:
     """Counts to print; anything but zero in the last four is a failure."""

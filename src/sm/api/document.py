@@ -98,7 +98,8 @@ TEMPLATE = "".join(_outline())
 
 def says_nothing(text: str) -> bool:
     """Whether nobody has written anything: it is empty, or the outline alone."""
-    return not _own_words(text)
+    lines = {line.strip() for line in text.removeprefix("\ufeff").splitlines()}
+    return lines <= {"", *TEMPLATE.splitlines()}
 
 
 def check(text: str, exists: Callable[[str], bool]) -> list[Finding]:
@@ -107,7 +108,7 @@ def check(text: str, exists: Callable[[str], bool]) -> list[Finding]:
     ``exists`` is asked about paths as they are written: relative ones too, and ``~/…``.
     """
     own = _own_words(text)
-    if says_nothing(text):
+    if not own:
         return [Finding(level="missing", words="The document says nothing.")]
     sections = list(_sections(text))
     findings = [found for topic in TOPICS if (found := _judged(topic, sections)) is not None]

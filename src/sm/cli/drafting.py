@@ -1,14 +1,13 @@
 """``sm handoffs draft``: the document sm would write, printed; nothing is done."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import DraftView
-from sm.cli.output import client, print_json
+from sm.cli.output import client, own_session, print_json, tellable
 
 BUDGET = "30KB"
 
@@ -39,26 +38,16 @@ def _draft(session: str | None, transcript: str | None, budget: int) -> DraftVie
     if transcript is not None:
         if session is not None:
             raise RefusedError("Name a session or a transcript, not both.", 400)
-        query = {"transcript": _whole(transcript), "budget": budget}
+        path = tellable(Path(transcript).absolute(), "Link the transcript under another.")
+        query = {"transcript": path, "budget": budget}
         return cast("DraftView", client().call("GET", "/draft", query=query))
-    session = session or os.environ.get("CLAUDE_SESSION_MANAGER_ID")
+    session = session or own_session()
     if session is None:
         raise RefusedError(
             "Name a session or a transcript: sm handoffs draft SESSION, or --transcript FILE", 400
         )
     path = f"/sessions/{segment(session)}/draft"
     return cast("DraftView", client().call("GET", path, query={"budget": budget}))
-
-
-def _whole(transcript: str) -> str:
-    path = str(Path(transcript).absolute())
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise RefusedError(
-            "The transcript's path is not UTF-8. Link it under another.", 400
-        ) from None
-    return path
 
 
 def _bytes(text: str) -> int:

@@ -14,7 +14,7 @@ from typing import cast
 from sm.api.client import RefusedError, segment
 from sm.api.errors import NotInsideError
 from sm.api.types import HandoffView, NewHandoffBody
-from sm.cli.output import client, own_session, print_json
+from sm.cli.output import client, own_session, print_json, standard_input, tellable
 
 EXAMPLE = "sm handoff /tmp/handoff.md"
 LARGEST = 10_000_000
@@ -58,30 +58,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_impossible(path: Path) -> None:
-    """What the daemon could not even be told of; whether it is a document, it says itself."""
-    if not os.path.lexists(path):
-        raise RefusedError(f"File not found: {path}. Write the document first.", 400)
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        name = os.fsencode(path).decode(errors="replace")
-        raise RefusedError(
-            f"The name {name} is not valid UTF-8. Copy the document to another name.", 400
-        ) from None
-
-
 def _request(session: str, token: str, given: str) -> HandoffView:
     body: NewHandoffBody = {"id": secrets.token_hex(6), "requester_session_id": session}
     if given == "-":
-        body["text"] = _standard_input()
+        body["text"] = _told()
         _refuse_nothing(body["text"])
     else:
         path = Path(given).absolute()
-        _refuse_impossible(path)
+        if not os.path.lexists(path):
+            raise RefusedError(f"File not found: {path}. Write the document first.", 400)
+        body["file_path"] = tellable(path, "Copy the document to another name.")
         if path.is_file():
             _refuse_nothing(_text(path))
-        body["file_path"] = str(path)
     answer = client().call("POST", f"/sessions/{segment(session)}/handoff", body, token=token)
     return cast("HandoffView", answer)
 
@@ -96,10 +84,8 @@ def _refuse_nothing(text: str) -> None:
         )
 
 
-def _standard_input() -> str:
-    if sys.stdin is None:
-        raise RefusedError("Standard input is closed. Name a file.", 400)
-    return sys.stdin.buffer.read(LARGEST + 1).decode(errors="replace")
+def _told() -> str:
+    return standard_input("Name a file.", LARGEST + 1)
 
 
 def _text(path: Path) -> str:
@@ -125,7 +111,7 @@ def _check(given: str, *, as_json: bool) -> int:
     if given != "-" and path.exists() and not path.is_file():
         # A pipe would be waited for without end.
         raise RefusedError(f"{path} cannot be read: it is not a file.", 400)
-    text = _standard_input() if given == "-" else _text(path)
+    text = _told() if given == "-" else _text(path)
     folder = Path.cwd() if given == "-" else path.parent
     findings = check(text, lambda name: _is_there(folder, name))
     if as_json:

@@ -7,6 +7,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from sm.api.client import Client, RefusedError
 from sm.settings import times
@@ -54,6 +55,22 @@ def _tell(words: str) -> None:
 def own_session() -> str | None:
     """The id of the session this command runs in, if any."""
     return os.environ.get("CLAUDE_SESSION_MANAGER_ID") or None
+
+
+def standard_input(instead: str, limit: int = -1) -> str:
+    """All of it, or so many bytes; ``instead`` says what to do where there is none."""
+    if sys.stdin is None:
+        raise RefusedError(f"Standard input is closed. {instead}", 400)
+    return sys.stdin.buffer.read(limit).decode(errors="replace")
+
+
+def tellable(path: Path, instead: str) -> str:
+    """A path as the daemon can be told of it; ``instead`` says what to do where it cannot."""
+    try:
+        return str(path).encode().decode()
+    except UnicodeEncodeError:
+        name = os.fsencode(path).decode(errors="replace")
+        raise RefusedError(f"The name {name} is not valid UTF-8. {instead}", 400) from None
 
 
 def print_json(value: object) -> None:

@@ -2,12 +2,11 @@
 
 import argparse
 import secrets
-import sys
 from typing import cast
 
 from sm.api.client import RefusedError, UnansweredError, segment
 from sm.api.types import MessageView, NewMessageBody
-from sm.cli.output import client, own_session, print_json, seconds, some_seconds
+from sm.cli.output import client, own_session, print_json, seconds, some_seconds, standard_input
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
 
@@ -58,9 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _text(given: str) -> str:
     if given != "-":
         return given.encode(errors="replace").decode()
-    if sys.stdin is None:
-        raise RefusedError("Standard input is closed. Give the text itself.", 400)
-    return sys.stdin.buffer.read().decode(errors="replace")
+    return standard_input("Give the text itself.")
 
 
 def _stored(session: str, body: NewMessageBody) -> MessageView:

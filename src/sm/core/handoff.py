@@ -138,9 +138,10 @@ def due(session: Session, now: float) -> Result:
 
 def _put_off(session: Session, handoff: Handoff, now: float) -> Session:
     """A turn runs: what waited for its end waits again, background tasks too."""
-    session = _unhurried(_deferred(session, handoff, now, "a turn began"))
-    again = session.handoff
-    return session if again is None else session.with_handoff(replace(again, waited=False))
+    if handoff.waited:
+        handoff = replace(handoff, waited=False)
+        session = session.with_handoff(handoff)
+    return _unhurried(_deferred(session, handoff, now, "a turn began"))
 
 
 def _deferred(session: Session, handoff: Handoff, now: float, why: str) -> Session:

@@ -395,18 +395,15 @@ def _settle(session: Session, sighting: Sighting | None, now: float) -> Session:
     is_new = state is not session.state
     if sighting is None:
         return replace(session, state=state, state_since=now) if is_new else session
+    is_same = sighting.source is session.verdict.source
     # At once: a session is large to copy, and most hooks bring nothing but evidence.
     return replace(
         session,
         state=state,
         state_since=now if is_new else session.state_since,
-        verdict=sighting if is_new or _renews(session.verdict, sighting) else session.verdict,
+        verdict=sighting if is_new or is_same else session.verdict,
         sightings=session.sightings_with(sighting),
     )
-
-
-def _renews(verdict: Sighting, sighting: Sighting) -> bool:
-    return sighting.source is verdict.source
 
 
 def _judge(session: Session) -> State:
