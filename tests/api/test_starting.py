@@ -43,6 +43,18 @@ def test_of_ten_commands_at_once_exactly_one_starts_the_daemon(sm: Sm) -> None:
     assert _daemons(sm) == [answers[0]["pid"]]
 
 
+def test_the_daemon_is_that_of_the_home_that_is_meant(
+    sm: Sm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever home the caller's own environment names."""
+    monkeypatch.setenv("SM_HOME", str(tmp_path / "other"))
+
+    ensure(sm.home)
+
+    assert sm.health()["version"] == VERSION
+    assert not (tmp_path / "other").exists()
+
+
 @NEEDS_PROC
 def test_an_older_daemon_is_replaced(sm: Sm) -> None:
     """After an upgrade the next command brings the new version up."""

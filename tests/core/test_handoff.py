@@ -34,11 +34,11 @@ from sm.core.handoff import (
     TASKS_WITHIN,
     why_open,
 )
-from sm.core.ids import HandoffId
+from sm.core.ids import ContextId, HandoffId
 from sm.core.message import MessageState, Mode, Route, Way
 from sm.core.passage import HandoffState
 from sm.core.reasons import why_waiting
-from sm.core.state import Session, State, Step
+from sm.core.state import PastContext, Session, State, Step
 from sm.core.terminal import AgentStatus, Obstacle, Place, Sign
 from tests.core.samples import (
     CAPTURING,
@@ -613,6 +613,12 @@ def test_a_state_file_that_lags_behind_moves_nobody_back() -> None:
 
     assert after(PROMPTING, typed, at=NOON + 6) == PROMPTING
     assert after(CLEARING, typed, at=NOON + 6) == CLEARING
+    older = PastContext(
+        number=0, id=ContextId("older"), transcript=None, tokens=None, ended_at=NOON, how="cleared"
+    )
+    twice = replace(CLEARING, lineage=(older,))
+    typed = replace(typed, status=replace(old, context=ContextId("older")))
+    assert after(twice, typed, at=NOON + 6) == twice
 
 
 def test_the_same_report_again_prompts_no_second_time() -> None:

@@ -254,6 +254,21 @@ async def stray(engine: Engine, payload: str) -> bytes:
     )
 
 
+async def test_an_adopted_agent_is_not_taught_what_it_cannot_do(rig: Rig) -> None:
+    """It has no token to hand over with."""
+    rig.teaches = True
+    async with rig.running() as engine:
+        agent = await adopt(rig, engine)
+        agent.waits = True
+        agent.hooks = [agent.clear()]
+
+        answer = await engine.reports.take(
+            ADA, b"stranger 0", hook=HookId("h"), at=engine.clock.now(), answerable=True
+        )
+
+        assert (engine.session(ADA).context.number, answer) == (2, b"")
+
+
 async def test_a_hook_of_an_adopted_client_is_taken_in(rig: Rig) -> None:
     """By the client's own id; from then on its hooks are routes."""
     async with rig.running() as engine:

@@ -327,3 +327,16 @@ async def test_a_screen_that_never_looks_fresh_holds_nothing_up_for_long() -> No
 
     assert outcome == TypingRefused(mark=PASTE.mark, obstacle=Obstacle.DRAFT, draft="buy milk")
     assert asyncio.get_running_loop().time() == pytest.approx(DRAWN_WITHIN, abs=0.1)
+
+
+@pytest.mark.parametrize("left", ["/clear", "/clear  [name]"])
+async def test_what_is_left_of_our_own_command_is_erased_not_kept(left: str) -> None:
+    """A person's Escape leaves it in the box; brought back later, an Enter there would clear."""
+    desk = Desk(PROMPTING)
+    desk.agent.box = left
+
+    outcome = await desk.typist.paste(ADA, PASTE)
+
+    assert outcome == TypingRefused(mark=PASTE.mark, obstacle=Obstacle.BUSY)
+    assert (desk.agent.box, desk.agent.stash) == ("", "")
+    assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=PASTE.mark)

@@ -51,6 +51,29 @@ def test_branch_commit_changes_and_diffstat(repository: Path) -> None:
     )
 
 
+def test_no_program_of_the_repository_is_run(repository: Path) -> None:
+    """Its configuration may name one that checks signatures."""
+    program = repository.parent / "program"
+    program.write_text(f"#!/bin/sh\ntouch {repository.parent}/ran\nexit 1\n")
+    program.chmod(0o700)
+    empty = git(repository, "write-tree")
+    signed = (
+        f"tree {empty}\nauthor ada <a@b> 1 +0000\ncommitter ada <a@b> 1 +0000\n"
+        "gpgsig -----BEGIN PGP SIGNATURE-----\n x\n -----END PGP SIGNATURE-----\n\nBegin\n"
+    )
+    (repository.parent / "commit").write_text(signed)
+    commit = git(repository, "hash-object", "-t", "commit", "-w", str(repository.parent / "commit"))
+    git(repository, "update-ref", "HEAD", commit)
+    git(repository, "config", "gpg.program", str(program))
+    git(repository, "config", "log.showSignature", "true")
+
+    tree = look(str(repository))
+
+    assert tree is not None
+    assert tree.commit == f"{commit} Begin"
+    assert not (repository.parent / "ran").exists()
+
+
 def test_a_clean_repository_says_so(repository: Path) -> None:
     commit = committed(repository)
 

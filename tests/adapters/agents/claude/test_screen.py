@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.agents.claude.screen import box_holds, is_fresh, read_screen
+from sm.adapters.agents.claude.screen import box_holds, box_holds_only, is_fresh, read_screen
 from sm.core import envelope
 from sm.core.ids import MessageId
 from sm.core.terminal import Screen, Sign, View
@@ -158,6 +158,23 @@ def test_an_older_box_in_the_history_is_not_the_box() -> None:
 )
 def test_a_box_holds_a_message_readable_or_folded(draft: str, held: bool) -> None:
     assert box_holds(Screen(sign=Sign.PROMPT, draft=draft, has_box=True), MESSAGE) is held
+
+
+@pytest.mark.parametrize(
+    ("draft", "alone"),
+    [
+        ("Read /a and go on.\n[end of message 0123456789ab]", True),
+        ("my own wordsRead /a and go on.\n[end of message 0123456789ab]", False),
+        ("Read /a and go on.\n[end of message 0123456789ab]my own words", False),
+        ("the end of a long one\n[end of message 0123456789ab]", True),
+        ("[Pasted text #1 +7 lines]", True),
+    ],
+)
+def test_a_box_holds_a_message_and_nobodys_words(draft: str, alone: bool) -> None:
+    """An Enter sends all that stands there. The beginning of a long text may be out of sight."""
+    screen = Screen(sign=Sign.PROMPT, draft=draft, has_box=True)
+
+    assert box_holds_only(screen, MESSAGE, "Read /a and go on.") is alone
 
 
 def test_a_screen_without_a_box_holds_nothing() -> None:
