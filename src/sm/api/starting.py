@@ -155,8 +155,8 @@ def stop(home: Home) -> bool:
 
 def _environment(home: Home) -> dict[str, str]:
     """The daemon's, for the home that is meant, whatever the caller's own says."""
-    clean = {name: value for name, value in clean_environment().items() if name != "SM_HOME"}
-    return clean if home.is_default else {**clean, "SM_HOME": str(home.base)}
+    moved = {} if home.is_default else {"SM_HOME": str(home.base)}
+    return {**clean_environment(), **moved}
 
 
 def clean_environment() -> dict[str, str]:
