@@ -25,6 +25,7 @@ def test_secrets_are_left_out(sm: Sm) -> None:
     key = "AKIA" + "Q3EGSN7ZX4PLWM2V"
     sm.new_demo("zed")
     sm.run("send", "zed", f"use {key} for it", "--wait", "20")
+    sm.run("wait", "zed")
     printed = sm.run("handoffs", "draft", "zed")
     sm.run("kill", "zed")
 

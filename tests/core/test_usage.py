@@ -145,6 +145,22 @@ def test_a_context_that_was_just_compacted_has_no_number_of_its_own() -> None:
     assert emptied.context.usage.tokens is None
 
 
+def test_the_record_may_be_read_before_the_compaction_stands_in_it() -> None:
+    """What was to be read before is read after a moment, and an old number is known as one."""
+    asking = usage.wanted(USED, NOON, 0.5)
+    session = after(asking, COMPACTED, at=NOON + 1)
+    assert due(session, "usage") == NOON + 1 + ASK_AFTER
+
+    session = seen_by(session, tokens=167_095, at=NOON + 2, source=TRANSCRIPT)
+    assert session.context.usage is not None
+    assert session.context.usage.tokens is None
+
+    session = seen_by(session, tokens=9_000, at=NOON + 3, source=TRANSCRIPT)
+    late = seen_by(session, tokens=167_095, at=NOON + 4).context.usage
+    assert late is not None
+    assert late.tokens == 9_000
+
+
 @pytest.mark.parametrize("zeros_first", [True, False])
 def test_the_number_from_before_a_compaction_is_old_when_told_again(*, zeros_first: bool) -> None:
     """The agent's status line runs a moment late: its last number may come after the compaction."""

@@ -159,7 +159,8 @@ def compacted(session: Session, event: ContextCompacted, now: float) -> Result:
     tokens = usage.last_number(context.usage) if context.usage is not None else None
     past = Compacted(at=event.hook.at, trigger=event.trigger, tokens=tokens)
     context = replace(context, compactions=context.compactions + 1, compacted=past)
-    session = usage.wanted(usage.emptied(replace(session, context=context)), now)
+    session = usage.emptied(replace(session, context=context)).with_timer("usage", None)
+    session = usage.wanted(session, now)
     session = begun_anew(session, now)
     if session.parent is None:
         return session, ()

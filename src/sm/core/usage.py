@@ -34,7 +34,7 @@ def seen(session: Session, event: UsageSeen) -> Session:
             tokens=tokens,
             window=sample.window or known.window,
             model=sample.model or known.model,
-            outdated=last_number(known) if tokens is None else None,
+            outdated=_outdated(sample, known, tokens),
         )
     elif sample.tokens == 0:
         sample = replace(sample, tokens=None)
@@ -55,12 +55,25 @@ def _noted(context: Context, tools: int) -> Context:
 def _tokens(sample: Usage, known: Usage) -> int | None:
     """An agent that was just started or failed has no number to tell. One that tells of nothing
     was just compacted: its own last number holds no more, one from its record does."""
-    is_repeated = sample.source == STATUSLINE and sample.tokens == known.outdated
-    if sample.tokens is None or (known.tokens is None and is_repeated):
+    if sample.tokens is None or _is_outdated(sample, known):
         return known.tokens
     if sample.tokens == 0:
         return None if known.source == STATUSLINE else known.tokens
     return sample.tokens
+
+
+def _is_outdated(sample: Usage, known: Usage) -> bool:
+    """The number from before a compaction, told once more: the status line runs a moment late,
+    and the record may be read before the compaction stands in it."""
+    is_late = known.tokens is None or sample.source == STATUSLINE
+    return sample.tokens == known.outdated and is_late
+
+
+def _outdated(sample: Usage, known: Usage, tokens: int | None) -> int | None:
+    """The number that holds no more, until the agent itself tells another."""
+    if tokens is None:
+        return last_number(known)
+    return known.outdated if sample.source == TRANSCRIPT or tokens == known.tokens else None
 
 
 def last_number(known: Usage) -> int | None:
