@@ -267,6 +267,8 @@ class NewSessionBody(TypedDict):
     environment: NotRequired[dict[str, str]]
     prompt: NotRequired[str | None]
     monitored: NotRequired[bool]
+    auto_handoff: NotRequired[bool]
+    """Hand it over when its context is full and its agent does not do so itself."""
 
 
 class AdoptBody(TypedDict):

@@ -3,6 +3,7 @@
 import argparse
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -28,15 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-monitor", dest="monitored", action="store_false",
         help="do not warn its agent when its context fills",
     )  # fmt: skip
+    parser.add_argument(
+        "--auto-handoff", action="store_true",
+        help="when its context is full and it does not hand over, do it for it",
+    )  # fmt: skip
     parser.add_argument("--attach", action="store_true", help="look at it at once")
     parser.add_argument("--json", action="store_true", help="print everything about it")
     parser.usage = (
         "sm new [NAME] [--agent AGENT] [--cwd DIR] [--parent SESSION] [--prompt TEXT] "
-        "[--no-monitor] [--attach] [--json] [-- AGENT ARGS...]"
+        "[--no-monitor | --auto-handoff] [--attach] [--json] [-- AGENT ARGS...]"
     )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.auto_handoff and not args.monitored:
+        sys.stderr.write("sm: --auto-handoff goes by the monitor: leave --no-monitor away\n")
+        return 2
     cwd = Path(args.cwd).absolute()
     if not cwd.is_dir():
         raise RefusedError(f"{cwd} is not a directory. Give --cwd DIR.", 400)
@@ -52,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
         "environment": _environment(),
         "prompt": args.prompt,
         "monitored": args.monitored,
+        "auto_handoff": args.auto_handoff,
     }
     try:
         session = cast("SessionDetail", client().call("POST", "/sessions", body))

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from sm.core.message import Message
 
 _HEAD = re.compile(r"\[sm message ([0-9a-f]{12}) from [^\]\n]*\]\n")
-_LAST_LINES = r"\(handoff [0-9a-f]{12}\)\.\n\[end of message ([0-9a-f]{12})\]"
+_HANDOFF = r"(?:HO-\d{8}-\d{6}-[0-9a-f]{8}|[0-9a-f]{12})"
+_LAST_LINES = rf"\(handoff {_HANDOFF}\)\.\n\[end of message ([0-9a-f]{{12}})\]"
 # By its fixed words: a prompt that merely begins with "Read" and quotes a message is not it.
 _FIRST = re.compile(
-    rf"Read .*? and continue from where you left off\.\n.*?{_LAST_LINES}", re.DOTALL
+    rf"(?:Read .*? and continue|Continue) from where you left off\..*?{_LAST_LINES}", re.DOTALL
 )
 _FIRSTS_END = re.compile(_LAST_LINES)
 # C0 and C1 controls but LF: an ESC[201~ in the text would end a bracketed paste early.

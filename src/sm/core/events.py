@@ -17,6 +17,7 @@ from sm.core.state import (
     Compaction,
     Thresholds,
     Usage,
+    WalkAway,
 )
 from sm.core.terminal import AgentStatus, Obstacle, Pane, Place, Screen
 
@@ -54,6 +55,8 @@ class SessionRequested:
     compaction: Compaction = AS_IT_COMES
     thresholds: Thresholds = USUAL
     monitored: bool = True
+    walkaway: WalkAway | None = None
+    """Handed over by sm when its agent does not do so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,8 @@ class DaemonStarted:
     """The configuration may allow other routes than before."""
     thresholds: Thresholds | None = None
     """And other thresholds."""
+    walkaway: WalkAway | None = None
+    """And other rules for sessions that nobody watches."""
 
 
 # --- what the agent reports ----------------------------------------------------------------
@@ -224,6 +229,14 @@ class TurnEnded:
 class TurnFailed:
     hook: Hook
     error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionBegun:
+    """The agent is about to compact its context, and waits for an answer."""
+
+    hook: Hook
+    trigger: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +372,7 @@ class ArtifactsCaptured:
     dump: str | None
     artifacts: str | None
     evidence: str
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,6 +453,7 @@ Event = (
     | DialogOpened
     | TurnEnded
     | TurnFailed
+    | CompactionBegun
     | ContextCompacted
     | HookNoticed
     | UsageSeen
@@ -475,6 +490,7 @@ HookEvent = (
     | DialogOpened
     | TurnEnded
     | TurnFailed
+    | CompactionBegun
     | ContextCompacted
     | HookNoticed
 )

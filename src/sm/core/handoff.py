@@ -22,7 +22,7 @@ from sm.core.events import (
 from sm.core.ids import MessageId, SessionId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
-from sm.core.passage import Handoff, HandoffState
+from sm.core.passage import AUTO, SELF, Handoff, HandoffState
 from sm.core.state import Session, State
 from sm.core.terminal import Obstacle
 
@@ -56,7 +56,9 @@ REVIVED_WITHIN = 60.0
 """A command to clear that was given up may take effect as late as this."""
 
 
-def requested(session: Session, event: HandoffRequested, now: float) -> Result:
+def requested(
+    session: Session, event: HandoffRequested, now: float, *, by: str | None = None
+) -> Result:
     """The agent asks to go on in a fresh context; the last of several requests holds."""
     known = session.handoff
     asked = event.handoff
@@ -77,7 +79,7 @@ def requested(session: Session, event: HandoffRequested, now: float) -> Result:
         context=context.number,
         context_id=context.id,
         transcript=context.transcript,
-    ).noted("requested", now, f"by the agent itself, with {asked.source}")
+    ).noted("requested", now, by or f"by the agent itself, with {asked.source}")
     session = replace(session, last_handoff=asked.id, given_up=None)
     return _unhurried(session.with_handoff(asked)), ()
 
@@ -178,10 +180,11 @@ def captured(session: Session, event: ArtifactsCaptured, now: float) -> Result:
     handoff = replace(
         handoff.noted("captured", now, event.evidence),
         document=event.document or handoff.document,
+        log=handoff.log or event.log,
         dump=event.dump,
         artifacts=event.artifacts,
     )
-    return _clear(session, handoff)
+    return _leave(session, handoff, now)
 
 
 def capture_failed(session: Session, error: str, now: float) -> Result:
@@ -189,7 +192,15 @@ def capture_failed(session: Session, error: str, now: float) -> Result:
     handoff = session.handoff
     if handoff is None or handoff.state is not HandoffState.CAPTURING:
         return session, ()
-    return _clear(session, handoff.noted("captured", now, f"nothing: {error}"))
+    return _leave(session, handoff.noted("captured", now, f"nothing: {error}"), now)
+
+
+def _leave(session: Session, handoff: Handoff, now: float) -> Result:
+    """The context may go; but not without a document for the next one."""
+    if handoff.document:
+        return _clear(session, handoff)
+    session = session.with_handoff(handoff)
+    return failed(session, f"no document could be written ({handoff.steps[-1].evidence})", now)
 
 
 def _clear(session: Session, handoff: Handoff) -> Result:
@@ -361,12 +372,16 @@ def _tell_agent(session: Session, handoff: Handoff, reason: str, now: float) -> 
         id=_failure_id(session, handoff),
         to=session.id,
         sender_name="sm",
-        text=f"[sm handoff] Your handoff {handoff.id} was not carried out: {reason}. "
+        text=f"[sm handoff] {_whose(handoff)} {handoff.id} was not carried out: {reason}. "
         "You go on in the same context; run `sm handoff <path>` again when you want to.",
         queued_at=now,
         notify=False,
     )
     return delivery.queued(session, MessageQueued(message=message), now)
+
+
+def _whose(handoff: Handoff) -> str:
+    return "Your handoff" if handoff.kind == SELF else "sm's handoff for you,"
 
 
 def _failure_id(session: Session, handoff: Handoff) -> MessageId:
@@ -416,10 +431,11 @@ def why_open(session: Session, handoff: Handoff) -> str | None:
 
 def first_words(session: Session, handoff: Handoff) -> str:
     """The first prompt of the new context."""
+    is_ours = handoff.kind == AUTO
     log = shlex.quote(handoff.log)
     searched = f'search it only if you need a specific detail: grep -a "keyword" {log}'
     lines = [
-        f"Read {handoff.document} and continue from where you left off.",
+        _loaded(handoff) if is_ours else f"Read {handoff.document} and continue {_WHERE}.",
         "",
         f"Full session log (complete since start, raw bytes): {handoff.log}",
         f"Don't read this file — {searched}",
@@ -433,6 +449,17 @@ def first_words(session: Session, handoff: Handoff) -> str:
         lines.append(f"Still running in the background then: {'; '.join(handoff.tasks)}")
     lines.append(
         f"This is context {session.context.number} of session {session.name}; "
-        f"you wrote the document in context {handoff.context} (handoff {handoff.id})."
+        f"{'sm' if is_ours else 'you'} wrote the document in context {handoff.context}"
+        f" (handoff {handoff.id})."
     )
     return "\n".join(lines)
+
+
+_WHERE = "from where you left off"
+
+
+def _loaded(handoff: Handoff) -> str:
+    return (
+        f"Continue {_WHERE}. Your work so far was loaded into this context (handoff {handoff.id});"
+        f" if you do not see it, or need more of it, read {handoff.document}"
+    )

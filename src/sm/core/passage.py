@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from sm.core.ids import ContextId, HandoffId, MessageId, SessionId
+from sm.core.ids import ContextId, HandoffId, HookId, MessageId, SessionId
 from sm.core.message import Receipt
 
 
@@ -35,6 +35,8 @@ MOVING = OPEN[1:]
 """The session is on its way: neither idle nor at work."""
 
 
+SELF, AUTO = "self", "auto"
+"""Who wrote the document: the agent, or sm for it."""
 STANDARD_INPUT = "-"
 """The source of a document that was never a file."""
 
@@ -43,7 +45,7 @@ STANDARD_INPUT = "-"
 class Handoff:
     id: HandoffId
     session: SessionId
-    kind: str = "self"
+    kind: str = SELF
     requested_at: float
     source: str
     """Where the agent wrote its document."""
@@ -68,6 +70,10 @@ class Handoff:
     """Somebody's text that was in the way."""
     waited: bool = False
     """What runs in the background had its time."""
+    overdue: bool = False
+    """It does not wait for the turn's end: the turn is ended at its next tool result."""
+    cut: HookId | None = None
+    """The report that was answered with the turn's end."""
     message: MessageId | None = None
     """The prompt for the new context."""
     steps: tuple[Receipt, ...] = ()

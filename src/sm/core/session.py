@@ -6,7 +6,7 @@ Pure: events in, a new state and effects out. No clock, no tmux, no database.
 from dataclasses import replace
 from typing import assert_never
 
-from sm.core import delivery, handoff, monitor, reminder, turn, usage
+from sm.core import delivery, handoff, monitor, reminder, turn, usage, walkaway
 from sm.core.effects import (
     CaptureArtifacts,
     CheckPane,
@@ -31,6 +31,7 @@ from sm.core.events import (
     ClearRefused,
     ClearTyped,
     CommandErased,
+    CompactionBegun,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -107,6 +108,7 @@ def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
         adoption=event.adoption if isinstance(event, SessionAdopted) else None,
         thresholds=event.thresholds,
         monitored=isinstance(event, SessionAdopted) or event.monitored,
+        walkaway=None if isinstance(event, SessionAdopted) else event.walkaway,
     )
     return session, (_beginning(session),)
 
@@ -121,19 +123,21 @@ def advance(session: Session, event: Event, now: float) -> Result:
     sighting = _sighting(session, event, now)
     session, effects = _apply(session, event, now)
     session = _settle(session, sighting, now)
+    session, taken = walkaway.due(session, now)
     passed, moved = handoff.due(session, now)
     if passed is not session:
         session = _settle(passed, None, now)
     session = monitor.outdated_withdrawn(session, now)
     session, begun = delivery.due(session, now)
-    return session, (*effects, *moved, *begun)
+    return session, (*effects, *taken, *moved, *begun)
 
 
 def _apply(session: Session, event: Event, now: float) -> Result:
     match event:
         case (
             ContextStarted() | ContextEnded() | PromptAccepted() | ToolStarted() | ToolEnded()
-            | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
+            | DialogOpened() | TurnEnded() | TurnFailed() | CompactionBegun()
+            | ContextCompacted() | HookNoticed()
         ):  # fmt: skip
             return turn.hooked(session, event, now)
         case ScreenSeen():
@@ -262,6 +266,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return replace(session, pane=pane), ()
         case DaemonStarted(ways=ways):
             session = replace(session, ways=ways, thresholds=event.thresholds or session.thresholds)
+            session = walkaway.ruled(session, event.walkaway)
             if not session.alive:
                 return session, ()
             session, told = monitor.checked(session, now)
@@ -352,6 +357,8 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
         return usage.asked(session, now)
     if kind == "reminder":
         return reminder.fired(session, what, now)
+    if kind == walkaway.TIMER:
+        return walkaway.timer_fired(session, now)
     if kind == handoff.TIMER:
         return handoff.timer_fired(session, key, now)
     return session, ()
@@ -362,7 +369,8 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
     match event:
         case (
             ContextStarted() | ContextEnded() | PromptAccepted() | ToolStarted() | ToolEnded()
-            | DialogOpened() | TurnEnded() | TurnFailed() | ContextCompacted() | HookNoticed()
+            | DialogOpened() | TurnEnded() | TurnFailed() | CompactionBegun()
+            | ContextCompacted() | HookNoticed()
         ):  # fmt: skip
             return turn.sighted(session, event)
         case StatusSeen(status=status):

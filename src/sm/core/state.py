@@ -161,6 +161,33 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An agent that was asked to hand over, because nobody else would."""
+
+    at: float
+    turns: int = 0
+    """Those that ended since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkAway:
+    """How a session is handed over when nobody is there, and how often it was."""
+
+    deadline: float = 600.0
+    """Seconds the agent has for its own handoff."""
+    cooldown: float = 120.0
+    """Seconds from one automatic handoff to the next."""
+    limit: int | None = None
+    """How often at most; None: as often as it takes."""
+    rotations: int = 0
+    rotated_at: float = 0.0
+    fruitless: int = 0
+    """Contexts in a row in which nothing was done."""
+    over: str = ""
+    """Why it is not handed over any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """One model context window in the session's life."""
 
@@ -177,6 +204,12 @@ class Context:
     """Some of the numbers seen since then, oldest first; the last is the newest."""
     compacted: Compacted | None = None
     """The last time."""
+    turns: int = 0
+    """Those that ended in it."""
+    asked: Asked | None = None
+    """To hand over, in walk-away mode."""
+    held: HookId | None = None
+    """The report of a compaction that was answered with a refusal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +341,8 @@ class Session:
     thresholds: Thresholds = USUAL
     monitored: bool = True
     """Nobody has asked that its agent be left alone about its context."""
+    walkaway: WalkAway | None = None
+    """It is handed over by sm when its agent does not do so itself."""
     ways: tuple[Way, ...] = TYPING
     """The routes its agent offers and the configuration allows."""
     bell: bool = False

@@ -6,10 +6,11 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 
 from dataclasses import replace
 
-from sm.core import delivery, handoff, monitor, usage
+from sm.core import delivery, handoff, monitor, usage, walkaway
 from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
     ActivitySeen,
+    CompactionBegun,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -62,6 +63,8 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
             return session, told
         case TurnFailed():
             return turn_ended(session, event.hook, now, failure=event.error)
+        case CompactionBegun():
+            return walkaway.compaction_begun(session, event, now)
         case ContextCompacted():
             return monitor.compacted(session, event, now)
         case ContextEnded():
@@ -188,6 +191,7 @@ def tool_reported(
     session, effects = at_work(session, event)
     if isinstance(event, ToolEnded) and not event.subagent:
         session = delivery.answer_tool(session, event.hook, event.tool_use, now)
+        session = walkaway.cut(session, event)
         session, told = monitor.tool_used(session, now)
         return session, (*effects, *told)
     return session, effects
@@ -246,7 +250,7 @@ def turn_ended(
 def finish_turn(session: Session, now: float, *, how: str) -> Result:
     """No turn runs any more; the messages it took are done and their senders told."""
     if session.turn is not None:
-        session = _remember_end(session, session.turn.prompt)
+        session = walkaway.turn_ended(_remember_end(session, session.turn.prompt))
     session = replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
     if delivery.goes_on(session):
         # The work goes on in the next context: senders are told when it stops there.

@@ -33,7 +33,7 @@ from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.core.message import Route
-from sm.core.state import Limit, Thresholds
+from sm.core.state import Limit, Thresholds, WalkAway
 from sm.daemon import parent
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
@@ -168,7 +168,11 @@ class Worker:
             redact=self._redact,
             handoffs=HandoffFolders(folders.folder),
             handoff_rules=HandoffRules(
-                largest_document=size(rules.max_document), teach_agents=rules.teach_agents
+                largest_document=size(rules.max_document),
+                teach_agents=rules.teach_agents,
+                walkaway=WalkAway(
+                    deadline=seconds(rules.deadline), cooldown=seconds(rules.cooldown)
+                ),
             ),
             render=render,
             inbox=Inboxes(folders),

@@ -1,28 +1,38 @@
 """Keeps what a context wrote and showed before it is left; what cannot be had is said."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sm.core.effects import CaptureArtifacts
 from sm.core.events import ArtifactsCaptured, Event
-from sm.core.ids import HandoffId
+from sm.core.ids import HandoffId, SessionId
+from sm.core.inline import Loaded, load
 from sm.core.launch import TerminalUnreachableError
-from sm.core.passage import STANDARD_INPUT, Facts, Handoff, Kept
+from sm.core.passage import AUTO, STANDARD_INPUT, DocumentError, Facts, Handoff, Kept
 from sm.core.state import Session
-from sm.engine.ports import Clock, Handoffs, Terminal
+from sm.engine.drafts import Drafts
+from sm.engine.ports import Handoffs, Terminal
 
+ESSENCE_FILE = "essence.md"
 CAPTURED_WITHIN = 15.0
 """A disk or a tmux that does not answer must not keep an agent from its next context."""
 
 
 class Archivist:
     def __init__(
-        self, terminal: Terminal, handoffs: Handoffs, clock: Clock, largest_document: int
+        self,
+        terminal: Terminal,
+        handoffs: Handoffs,
+        drafts: Drafts,
+        *,
+        raw_log: Callable[[SessionId], str],
+        largest_document: int,
     ) -> None:
         self._terminal = terminal
         self._handoffs = handoffs
-        self._clock = clock
+        self._drafts = drafts
+        self._raw_log = raw_log
         self._largest = largest_document
 
     async def keep(self, session: Session, handoff: HandoffId, source: Path) -> Kept:
@@ -50,7 +60,7 @@ class Archivist:
 
     async def _capture(self, session: Session, handoff: Handoff) -> Event:
         kept, (dump, failed) = await asyncio.gather(
-            asyncio.to_thread(self._refreshed, session, handoff), self._dump(session)
+            self._document(session, handoff), self._dump(session)
         )
         facts = self._facts(session, handoff, kept, dump, failed)
         captured = await asyncio.to_thread(self._handoffs.capture, session.id, handoff.id, facts)
@@ -59,8 +69,47 @@ class Archivist:
             document=kept.path if kept is not None else None,
             dump=captured.dump,
             artifacts=captured.artifacts,
-            evidence=_words(kept, captured.failed),
+            evidence=_words(handoff, kept, captured.failed),
+            log=self._raw_log(session.id),
         )
+
+    async def _document(self, session: Session, handoff: Handoff) -> Kept | None:
+        if handoff.kind == AUTO:
+            return await self._written(session, handoff)
+        return await asyncio.to_thread(self._refreshed, session, handoff)
+
+    async def _written(self, session: Session, handoff: Handoff) -> Kept | None:
+        """The document sm writes, with what lies beside it; None where the disk takes nothing."""
+        folder = self._handoffs.place(session.id, handoff.id)
+        written = await self._drafts.for_handoff(session, handoff, folder)
+        beside = {aside.name: aside.text for aside in written.asides}
+        beside[ESSENCE_FILE] = written.essence
+        try:
+            await asyncio.to_thread(
+                self._handoffs.keep_beside, session.id, handoff.id, beside
+            )
+            return await self.keep_text(session, handoff.id, written.text)
+        except DocumentError:
+            return None
+
+    async def loaded(self, session: Session, handoff: Handoff) -> str:
+        """What a new context is told of the one before; nothing where that cannot be read."""
+        return await asyncio.to_thread(self._loaded, session, handoff)
+
+    def _loaded(self, session: Session, handoff: Handoff) -> str:
+        name = Path(handoff.document).name
+        text = self._handoffs.beside(session.id, handoff.id, name)
+        if not text:
+            return ""
+        essence = self._handoffs.beside(session.id, handoff.id, ESSENCE_FILE)
+        about = Loaded(
+            id=handoff.id,
+            channel=self._drafts.channel(session.cwd),
+            context=handoff.context_id or session.id,
+            kind=handoff.kind,
+            document=handoff.document,
+        )
+        return load(about, text, essence)
 
     def _refreshed(self, session: Session, handoff: Handoff) -> Kept | None:
         if handoff.source == STANDARD_INPUT:
@@ -90,11 +139,11 @@ class Archivist:
             name=session.name,
             agent=session.agent,
             cwd=session.cwd,
-            at=self._clock.now(),
+            at=self._drafts.clock.now(),
             context=handoff.context,
             context_id=handoff.context_id,
             transcript=handoff.transcript,
-            raw_log=handoff.log,
+            raw_log=self._raw_log(session.id),
             document=kept,
             dump=dump,
             background=handoff.tasks,
@@ -112,9 +161,11 @@ def _nothing(effect: CaptureArtifacts, why: str) -> Event:
     )
 
 
-def _words(kept: Kept | None, failed: Mapping[str, str]) -> str:
+def _words(handoff: Handoff, kept: Kept | None, failed: Mapping[str, str]) -> str:
     is_current = kept is not None and kept.current
     document = "the document as it is now" if is_current else "the document as it was asked with"
+    if handoff.kind == AUTO:
+        document = "a document from the record" if kept is not None else "no document"
     missing = "".join(f"; no {what}: {why}" for what, why in failed.items())
     shown = "" if "dump" in failed else ", what the terminal showed"
     return f"{document}{shown}{missing}"

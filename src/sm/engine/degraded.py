@@ -36,6 +36,8 @@ def degraded(session: Session, dialect: Dialect, now: float) -> list[str]:
                 "window: nobody tells its size; tool calls are counted instead. "
                 "Thresholds in tokens would help"
             )
+    if session.walkaway is not None and session.walkaway.over:
+        missing.append(f"walk-away mode: {session.walkaway.over}")
     alarm = monitor.alarm(session, now)
     if alarm is not None:
         missing.append(f"usage: {alarm}")

@@ -6,13 +6,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sm.core.draft import SMALLEST, Around, Draft, Heading, compose
+from sm.core.draft import BUDGET, SMALLEST, Around, Aside, Draft, Heading, compose
+from sm.core.inline import ESSENCE
+from sm.core.passage import AUTO, Handoff
 from sm.core.state import Session
 from sm.core.story import Request, Story
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Clock, Dialects, Handoffs
 
-KIND = "auto"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """An automatic document, and what lies beside it."""
+
+    text: str
+    essence: str
+    """The same in a few kilobytes."""
+    asides: tuple[Aside, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +53,22 @@ class Drafts:
             )
         return await asyncio.to_thread(self._of_session, session, Path(path), budget, name, folder)
 
+    async def for_handoff(self, session: Session, handoff: Handoff, folder: str) -> Written:
+        """What a handoff is made with; where nothing is on record, as much as is known."""
+        return await asyncio.to_thread(self._for_handoff, session, handoff, folder)
+
+    def _for_handoff(self, session: Session, handoff: Handoff, folder: str) -> Written:
+        try:
+            story = self._story(Path(session.context.transcript or ""), (session.agent,))
+        except (RefusedError, NotFoundError):
+            story = Story()
+        heading = self._heading(session, handoff.id)
+        around = self._around(session)
+        whole, essence = (
+            self._composed(story, heading, budget, around, folder) for budget in (BUDGET, ESSENCE)
+        )
+        return Written(text=whole.text, essence=essence.text, asides=(*essence.asides, *whole.asides))
+
     async def of_transcript(self, path: str, budget: int) -> Draft:
         """Of any transcript; whose it is shows in its records."""
         return await asyncio.to_thread(self._of_transcript, Path(path), budget)
@@ -51,24 +77,29 @@ class Drafts:
         self, session: Session, path: Path, budget: int, name: str, folder: str
     ) -> Draft:
         _check(budget)
-        agents = (session.agent,)
-        story = self._story(path, agents)
-        heading = Heading(
-            id=name or self._id(session.context.id or session.id),
+        story = self._story(path, (session.agent,))
+        heading = self._heading(session, name or self._id(session.context.id or session.id))
+        return self._composed(story, heading, budget, self._around(session), folder)
+
+    def _heading(self, session: Session, name: str) -> Heading:
+        return Heading(
+            id=name,
             session=session.context.id or session.id,
             channel=self.channel(session.cwd),
             created=self._created(),
-            kind=KIND,
+            kind=AUTO,
             cwd=session.cwd,
             name=session.name,
             context=session.context.number,
-            transcript=str(path),
+            transcript=session.context.transcript or "",
         )
-        carried = self._carried(session, agents)
-        around = Around(
-            carried=carried, git=self.handoffs.git(session.cwd), background=session.tasks
+
+    def _around(self, session: Session) -> Around:
+        return Around(
+            carried=self._carried(session),
+            git=self.handoffs.git(session.cwd),
+            background=session.tasks,
         )
-        return self._composed(story, heading, budget, around, folder)
 
     def _of_transcript(self, path: Path, budget: int) -> Draft:
         _check(budget)
@@ -79,7 +110,7 @@ class Drafts:
             session=story.context or path.stem,
             channel=self.channel(cwd),
             created=self._created(),
-            kind=KIND,
+            kind=AUTO,
             cwd=cwd,
             transcript=str(path),
         )
@@ -110,8 +141,9 @@ class Drafts:
             )
         return story
 
-    def _carried(self, session: Session, agents: tuple[str, ...]) -> tuple[Request, ...]:
+    def _carried(self, session: Session) -> tuple[Request, ...]:
         """What was asked before this context: how it all began, and what came last."""
+        agents = (session.agent,)
         paths = [Path(past.transcript) for past in session.lineage if past.transcript]
         if not paths:
             return ()

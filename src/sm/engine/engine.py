@@ -29,7 +29,7 @@ from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
-from sm.core.state import Reminder, Session, State, Thresholds
+from sm.core.state import Reminder, Session, State, Thresholds, WalkAway
 from sm.core.terminal import View
 from sm.engine import naming
 from sm.engine.actor import Actor, Log
@@ -93,6 +93,8 @@ class NewSession:
     prompt: str | None
     monitored: bool = True
     """Whether the agent is warned when its context fills."""
+    auto_handoff: bool = False
+    """Whether it is handed over when its agent does not do so itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,8 @@ class HandoffRules:
 
     largest_document: int
     teach_agents: bool
+    walkaway: WalkAway = WalkAway()
+    """For sessions that are handed over when nobody is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,20 +163,32 @@ class Engine:
         self._routes = routes
         self._thresholds = thresholds
         self._hook_url = hook_url
+        self._handoff_rules = handoff_rules
         self._launcher = Launcher(terminal, processes, folders, dialects)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
-        archivist = Archivist(terminal, handoffs, clock, handoff_rules.largest_document)
+        self.drafts = Drafts(dialects=dialects, handoffs=handoffs, clock=clock, redact=redact)
+        archivist = Archivist(
+            terminal,
+            handoffs,
+            self.drafts,
+            raw_log=folders.raw_log,
+            largest_document=handoff_rules.largest_document,
+        )
         self._actor = Actor(terminal, typist, self._launcher, reader, archivist, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(
-            self.loop, dialects, self._launcher.adopter, inbox, teaches=handoff_rules.teach_agents
+            self.loop,
+            dialects,
+            self._launcher.adopter,
+            inbox,
+            archivist,
+            teaches=handoff_rules.teach_agents,
         )
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
         )
-        self.drafts = Drafts(dialects=dialects, handoffs=handoffs, clock=clock, redact=redact)
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
 
     @contextlib.asynccontextmanager
@@ -211,7 +227,12 @@ class Engine:
     def _started(self, session: Session, version: str) -> DaemonStarted:
         """What a session is told by a new daemon: the configuration may have changed."""
         ways = self._ways(session.agent)
-        return DaemonStarted(version=version, ways=ways, thresholds=self._thresholds)
+        return DaemonStarted(
+            version=version,
+            ways=ways,
+            thresholds=self._thresholds,
+            walkaway=self._handoff_rules.walkaway,
+        )
 
     # --- reading -------------------------------------------------------------------------
 
@@ -291,6 +312,11 @@ class Engine:
             )
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
+        if request.auto_handoff and (dialect.clear_command is None or not dialect.proves):
+            raise RefusedError(
+                f"A {dialect.name} agent reports nothing about its context, so it cannot be handed"
+                " over. Start it without --auto-handoff."
+            )
         first = self._message(request.id, request.prompt) if request.prompt else None
         environment = {**self._folders.with_sm(environment), **self._identity(request.id)}
         self._folders.prepare(request.id, line, environment, request.cwd)
@@ -307,6 +333,7 @@ class Engine:
             compaction=line.compaction,
             thresholds=self._thresholds,
             monitored=request.monitored,
+            walkaway=self._handoff_rules.walkaway if request.auto_handoff else None,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)

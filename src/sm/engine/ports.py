@@ -142,6 +142,12 @@ class Dialect(Protocol):
     def answer(self, event: HookEvent, text: str) -> bytes:
         """The answer to a hook that gives the model this text."""
 
+    def halt(self, reason: str) -> bytes:
+        """The answer to a tool's result that ends the turn."""
+
+    def refuse(self, reason: str) -> bytes:
+        """The answer that keeps the agent from compacting now."""
+
     def read_screen(self, view: View) -> Screen: ...
 
     def is_fresh(self, view: View) -> bool:
@@ -208,6 +214,17 @@ class Handoffs(Protocol):
 
     def keep_text(self, session: SessionId, handoff: HandoffId, text: str, limit: int) -> Kept:
         """The same for one that was never a file."""
+
+    def keep_beside(
+        self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]
+    ) -> None:
+        """Write texts beside the document, by name; raises DocumentError."""
+
+    def beside(self, session: SessionId, handoff: HandoffId, name: str) -> str | None:
+        """Such a text, if it is there."""
+
+    def place(self, session: SessionId, handoff: HandoffId) -> str:
+        """Its folder."""
 
     def refresh(
         self, session: SessionId, handoff: HandoffId, source: Path, limit: int

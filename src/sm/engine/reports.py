@@ -2,27 +2,38 @@
 
 from dataclasses import replace
 
+from sm.core import walkaway
 from sm.core.envelope import carry
 from sm.core.events import ContextStarted, HookEvent, StatusSeen, UsageSeen
 from sm.core.handoff import LESSON
 from sm.core.ids import ContextId, HookId, SessionId
 from sm.core.launch import MalformedHookError
 from sm.core.message import Route
+from sm.core.passage import AUTO
 from sm.core.state import Session
 from sm.core.usage import is_news
 from sm.engine.adoption import Adopter
+from sm.engine.archivist import Archivist
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.ports import Dialect, Dialects, Inbox
 
 
 class Reports:
     def __init__(
-        self, loop: Loop, dialects: Dialects, adopter: Adopter, inbox: Inbox, *, teaches: bool
+        self,
+        loop: Loop,
+        dialects: Dialects,
+        adopter: Adopter,
+        inbox: Inbox,
+        archivist: Archivist,
+        *,
+        teaches: bool,
     ) -> None:
         self._loop = loop
         self._dialects = dialects
         self._adopter = adopter
         self._inbox = inbox
+        self._archivist = archivist
         self._teaches = teaches
         """Whether each new context is told how to hand over."""
 
@@ -95,7 +106,11 @@ class Reports:
         # An adopted agent cannot hand over: it has no token to prove itself with.
         is_taught = self._teaches and dialect.clear_command is not None and not after.adopted
         inbox = self._inbox.folder(session.id) if event.bell else None
-        return dialect.greeting(inbox, LESSON if is_taught else "")
+        told = [LESSON] if is_taught else []
+        passing = after.handoff
+        if passing is not None and passing.kind == AUTO and after.context.number > passing.context:
+            told.append(await self._archivist.loaded(after, passing))
+        return dialect.greeting(inbox, "\n\n".join(filter(None, told)))
 
     async def _sampled(self, session: Session, dialect: Dialect, event: UsageSeen) -> None:
         """Take in how full a context is, with the point at which its agent compacts."""
@@ -107,8 +122,16 @@ class Reports:
             await self._loop.post(session.id, event)
 
 
+ENDED = "sm hands this context over; the work goes on in a fresh one."
+HELD = "sm hands this context over before it is compacted."
+
+
 def _answer(session: Session, dialect: Dialect, event: HookEvent) -> bytes:
-    """The message the hook is answered with, now that this is on the disk."""
+    """What the hook is answered with, now that this is on the disk: mostly a message."""
+    if walkaway.is_cut(session, event.hook):
+        return dialect.halt(ENDED)
+    if walkaway.is_held(session, event.hook):
+        return dialect.refuse(HELD)
     attempt = session.attempt
     if attempt is None or attempt.hook != event.hook.id:
         return b""

@@ -70,6 +70,10 @@ class ContextMonitor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class HandoffSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How sessions pass from one context to the next."""
 
+    deadline: str = "10m"
+    """How long an agent that nobody watches may take to write its own, once its context is full."""
+    cooldown: str = "2m"
+    """The least time from one automatic handoff of a session to its next."""
     max_document: str = "1MB"
     """A larger handoff document is refused."""
     teach_agents: bool = True
@@ -144,6 +148,9 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     is_fine = _can(seconds, settings.archive.retention)
     yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
     yield from _monitor_rules(settings.context_monitor)
+    for key in ("deadline", "cooldown"):
+        is_fine = _can(seconds, getattr(settings.handoff, key))
+        yield f"handoff.{key}", is_fine, 'a time such as "10m" or "90s"'
     largest = settings.handoff.max_document
     is_fine = _can(size, largest) and size(largest) > 0
     yield "handoff.max_document", is_fine, 'a size such as "1MB" or "300KB"'

@@ -50,6 +50,7 @@ async def create(call: Call) -> SessionDetail:
             environment=body.get("environment", {}),
             prompt=body.get("prompt"),
             monitored=body.get("monitored", True),
+            auto_handoff=body.get("auto_handoff", False),
         )
     )
     if session.pane is None and session.exit is not None:

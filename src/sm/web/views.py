@@ -42,7 +42,7 @@ def session_view(session: Session) -> SessionView:
         "channel": None,
         "parent": session.parent,
         "host": _HOST,
-        "auto_handoff": False,
+        "auto_handoff": session.walkaway is not None,
         "created_at": session.created_at,
         "context": context_view(context),
         "tmux": None

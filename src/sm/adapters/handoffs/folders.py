@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,23 @@ class HandoffFolders:
         content = checked(text.encode(errors="replace"), "The document", limit)
         return self._kept(self.folder(session, handoff), ".md", content)
 
+    def keep_beside(
+        self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]
+    ) -> None:
+        folder = self.folder(session, handoff)
+        for name, text in files.items():
+            with _kept_or_said():
+                _write(folder / name, text.encode(errors="replace"))
+
+    def beside(self, session: SessionId, handoff: HandoffId, name: str) -> str | None:
+        try:
+            return (self.folder(session, handoff) / name).read_text()
+        except (OSError, ValueError):
+            return None
+
+    def place(self, session: SessionId, handoff: HandoffId) -> str:
+        return str(self.folder(session, handoff))
+
     def refresh(
         self, session: SessionId, handoff: HandoffId, source: Path, limit: int
     ) -> Kept | None:
@@ -63,13 +80,8 @@ class HandoffFolders:
         return None
 
     def _kept(self, folder: Path, suffix: str, content: bytes) -> Kept:
-        try:
+        with _kept_or_said():
             return self._store(folder, suffix.lower(), content)
-        except OSError as error:
-            raise DocumentError(
-                f"The document cannot be kept: {error.strerror}. "
-                "Make room in sm's folder or make it writable, then hand off again."
-            ) from None
 
     def _store(self, folder: Path, suffix: str, content: bytes) -> Kept:
         path = folder / f"{DOCUMENT}{suffix if suffix in SUFFIXES else '.md'}"
@@ -105,6 +117,18 @@ class HandoffFolders:
         except (git.GitError, OSError, ValueError) as error:
             return f"git could not tell: {_reason(error)}\n"
         return tree.text if tree is not None else ""
+
+
+@contextlib.contextmanager
+def _kept_or_said() -> Iterator[None]:
+    """A disk that takes nothing, in words for whoever hands over."""
+    try:
+        yield
+    except OSError as error:
+        raise DocumentError(
+            f"The document cannot be kept: {error.strerror}. "
+            "Make room in sm's folder or make it writable, then hand off again."
+        ) from None
 
 
 def _dump(folder: Path, facts: Facts, failed: dict[str, str]) -> Path:

@@ -19,6 +19,16 @@ def greeting(inbox: str | None, lesson: str = "") -> bytes:
     return _encode({"hookSpecificOutput": {"hookEventName": "SessionStart", **told}})
 
 
+def halt(reason: str) -> bytes:
+    """The answer to a tool's result that ends the turn; the client shows the reason."""
+    return _encode({"continue": False, "stopReason": reason})
+
+
+def refuse(reason: str) -> bytes:
+    """The answer that keeps the client from what it is about to do."""
+    return _encode({"decision": "block", "reason": reason})
+
+
 def answer(event: HookEvent, text: str) -> bytes:
     """The answer that gives the model a text: with a tool's result, or to go on with.
 

@@ -83,6 +83,12 @@ class ClaudeDialect:
     def answer(self, event: HookEvent, text: str) -> bytes:
         return answers.answer(event, text)
 
+    def halt(self, reason: str) -> bytes:
+        return answers.halt(reason)
+
+    def refuse(self, reason: str) -> bytes:
+        return answers.refuse(reason)
+
     def read_screen(self, view: View) -> Screen:
         return read_screen(view)
 

@@ -13,6 +13,7 @@ from sm.adapters.agents.claude.transcript import message_in
 from sm.adapters.agents.claude.usage import StatusLine
 from sm.core import envelope
 from sm.core.events import (
+    CompactionBegun,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -158,6 +159,8 @@ def _event(told: _Payload, hook: Hook) -> HookEvent:
         case "SessionEnd":
             reason = told.reason or "other"
             return ContextEnded(hook=hook, reason=reason, leaving=reason in _LEAVING)
+        case "PreCompact":
+            return CompactionBegun(hook=hook, trigger=told.trigger or "auto")
         case "PostCompact":
             return ContextCompacted(hook=hook, trigger=told.trigger or "auto")
         case _:

@@ -56,6 +56,11 @@ class Reply(NamedTuple):
         return f"[{self.command}]: {self.stderr.strip()}" if self.code == _BLOCKS else None
 
     @property
+    def halt(self) -> str | None:
+        """Why the turn ends here, if the hook said so."""
+        return str(self.json.get("stopReason", "")) if self.json.get("continue") is False else None
+
+    @property
     def context(self) -> str | None:
         """What the hook wants the model to know."""
         told = self.specific.get("additionalContext")

@@ -45,6 +45,12 @@ class GenericDialect:
     def answer(self, event: HookEvent, text: str) -> bytes:
         return b""
 
+    def halt(self, reason: str) -> bytes:
+        return b""
+
+    def refuse(self, reason: str) -> bytes:
+        return b""
+
     def read_screen(self, view: View) -> Screen:
         return Screen(sign=Sign.UNKNOWN, detail=view.title)
 
