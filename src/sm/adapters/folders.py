@@ -79,6 +79,11 @@ class SessionFolders:
         write_private(self._launch_file(session), json.dumps(launch).encode())
         Path(self.raw_log(session)).touch(mode=0o600)
 
+    def environment(self, session: SessionId) -> dict[str, str]:
+        """What the session's agent was started with."""
+        launch = json.loads(self._launch_file(session).read_bytes())
+        return {str(name): str(value) for name, value in launch["environment"].items()}
+
     def make(self, session: SessionId) -> None:
         """The folder of a session whose agent sm did not start."""
         self.folder(session).mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -20,6 +20,15 @@ class LaunchAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelaunchAgent:
+    """End the agent and start it again in a new context, with its first prompt. Never repeated:
+    an agent that is started again so does not outlive whoever started it."""
+
+    repeatable: ClassVar[bool] = False
+    handoff: HandoffId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TakePane:
     """Mark the pane of an adopted agent as ours and keep its log; nothing is started."""
 
@@ -164,6 +173,7 @@ class QueueNotice:
 
 Effect = (
     LaunchAgent
+    | RelaunchAgent
     | TakePane
     | LetGoPane
     | KillAgent

@@ -57,6 +57,8 @@ class SessionRequested:
     monitored: bool = True
     walkaway: WalkAway | None = None
     """Handed over by sm when its agent does not do so itself."""
+    wrapped: bool = False
+    """It lives in somebody's own terminal, and is started again for a new context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,14 @@ class SessionAdopted:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStarted:
     pane: Pane
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRelaunched:
+    """The agent was ended and started again, in a new context."""
+
+    pane: Pane
+    context: ContextId | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,6 +444,7 @@ Event = (
     SessionRequested
     | SessionAdopted
     | AgentStarted
+    | AgentRelaunched
     | LaunchFailed
     | AgentExited
     | PaneSeen

@@ -10,7 +10,14 @@ import shlex
 from dataclasses import replace
 
 from sm.core import delivery
-from sm.core.effects import CaptureArtifacts, CheckPane, ClearContext, Effect, EraseCommand
+from sm.core.effects import (
+    CaptureArtifacts,
+    CheckPane,
+    ClearContext,
+    Effect,
+    EraseCommand,
+    RelaunchAgent,
+)
 from sm.core.events import (
     ArtifactsCaptured,
     ClearRefused,
@@ -207,7 +214,16 @@ def _clear(session: Session, handoff: Handoff) -> Result:
     """Begin to type the agent's own command for a fresh context."""
     clearing = replace(handoff, state=HandoffState.CLEARING, tries=handoff.tries + 1, enters=0)
     session = session.with_handoff(clearing).with_timer(TIMER, None)
+    if session.wrapped:
+        return session, (RelaunchAgent(handoff=clearing.id),)
     return session, (_clear_context(clearing),)
+
+
+def is_relaunching(session: Session) -> bool:
+    """Whether its agent is being ended so that it can be started again."""
+    handoff = session.handoff
+    is_left = handoff is not None and handoff.state is HandoffState.CLEARING
+    return session.wrapped and is_left and not session.kill_requested
 
 
 def _clear_context(handoff: Handoff) -> ClearContext:
@@ -289,7 +305,7 @@ def context_replaced(session: Session, now: float, evidence: str) -> Result:
             HandoffState.CANCELLED, now, "cancelled", "somebody else cleared the context first"
         )
         return _closed(session, over, now)
-    message = _first_prompt(session, handoff, now)
+    message = first_prompt(session, handoff, now)
     cleared = handoff.moved(HandoffState.PROMPTING, now, "cleared", evidence)
     session = session.with_handoff(replace(cleared, message=message.id)).with_timer(TIMER, None)
     session = session.with_timer(DEADLINE, now + GIVE_UP_AFTER)
@@ -313,7 +329,8 @@ def revived(session: Session, now: float) -> Session:
     return session.with_handoff(again)
 
 
-def _first_prompt(session: Session, handoff: Handoff, now: float) -> Message:
+def first_prompt(session: Session, handoff: Handoff, now: float) -> Message:
+    """What its new context is told first."""
     return Message(
         # The same cause always gives the same id: it cannot be told twice.
         id=derived_id(f"{session.id}:handoff:{handoff.id}"),
@@ -333,18 +350,22 @@ def _arrived(session: Session, handoff: Handoff, now: float) -> Result:
     if message is None or message.state in (MessageState.QUEUED, MessageState.OFFERED):
         is_given = message is not None and message.state is MessageState.OFFERED
         if is_given and not any(step.step == "prompted" for step in handoff.steps):
-            return session.with_handoff(handoff.noted("prompted", now, "typed")), ()
+            return session.with_handoff(handoff.noted("prompted", now, _how(session))), ()
         return session, ()
     if message.state not in (MessageState.ACCEPTED, MessageState.DONE):
         return failed(session, f"its first prompt was {message.state.value}", now)
     accepted = next(r for r in reversed(message.receipts) if r.step == MessageState.ACCEPTED)
     if not any(step.step == "prompted" for step in handoff.steps):
-        handoff = handoff.noted("prompted", now, "typed")
+        handoff = handoff.noted("prompted", now, _how(session))
     done = handoff.noted("accepted", accepted.at, accepted.evidence)
     done = done.moved(
         HandoffState.DONE, now, "done", f"context {session.context.number} goes on with it"
     )
     return _closed(session, done, now)
+
+
+def _how(session: Session) -> str:
+    return "given to it at its start" if session.wrapped else "typed"
 
 
 def failed(session: Session, reason: str, now: float) -> Result:
@@ -358,7 +379,7 @@ def failed(session: Session, reason: str, now: float) -> Result:
     if session.alive and not is_cleared:
         session, more = _tell_agent(session, handoff, reason, now)
         effects = (*effects, *more)
-    if session.alive and handoff.clears:
+    if session.alive and handoff.clears and not session.wrapped:
         # What is left in the box must not be sent off by a person's next Enter.
         session = replace(session, given_up=over)
         effects = (EraseCommand(mark=handoff.mark), *effects)

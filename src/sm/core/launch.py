@@ -22,6 +22,8 @@ class LaunchRequest:
     """The session's own folder."""
     hook_command: str
     """The script agents call for every hook."""
+    prompt: str | None = None
+    """The first prompt of an agent that is started again, in a new context."""
     hook_url: str | None = None
     """Where an agent that can post its hooks itself may do so."""
 

@@ -18,6 +18,7 @@ from sm.core.effects import (
     LetGoPane,
     ReadActivity,
     ReadUsage,
+    RelaunchAgent,
     RenameTmux,
     TakePane,
 )
@@ -25,6 +26,7 @@ from sm.core.events import (
     ActivitySeen,
     AgentExited,
     AgentKilled,
+    AgentRelaunched,
     AgentStarted,
     ArtifactsCaptured,
     BellRung,
@@ -109,6 +111,7 @@ def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
         thresholds=event.thresholds,
         monitored=isinstance(event, SessionAdopted) or event.monitored,
         walkaway=None if isinstance(event, SessionAdopted) else event.walkaway,
+        wrapped=isinstance(event, SessionRequested) and event.wrapped,
     )
     return session, (_beginning(session),)
 
@@ -219,6 +222,7 @@ def _cleared(session: Session, event: ClearTyped, now: float) -> Result:
 
 _LifeEvent = (
     AgentStarted
+    | AgentRelaunched
     | LaunchFailed
     | AgentExited
     | PaneSeen
@@ -238,6 +242,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             session = replace(session, pane=pane, lost=False)
             session = usage.wanted(session, now) if session.adopted else session
             return session, (KillAgent(),) if session.kill_requested else ()
+        case AgentRelaunched():
+            return turn.relaunched(session, event, now)
         case LaunchFailed():
             intended = session.kill_requested
             return replace(session, exit=Exit(status=None, signal=None, intended=intended)), ()
@@ -283,9 +289,12 @@ _IDLE_EFFECTS = frozenset(
 """Nothing waits for their outcome."""
 
 
+_BEGINNINGS = frozenset(kind.__name__ for kind in (LaunchAgent, RelaunchAgent, TakePane))
+
+
 def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
     """Nobody knows what was done, so nothing may wait for it for ever."""
-    if event.effect in (LaunchAgent.__name__, TakePane.__name__) and session.exit is None:
+    if event.effect in _BEGINNINGS and session.exit is None:
         unknown = Exit(status=None, signal=None, intended=session.kill_requested)
         return replace(session, exit=unknown, last_words=event.error), ()
     if event.effect in _IDLE_EFFECTS:
@@ -300,7 +309,7 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
 
 
 def _exited(session: Session, event: AgentExited, now: float) -> Result:
-    if session.exit is not None:
+    if session.exit is not None or handoff.is_relaunching(session):
         return session, ()
     intended = session.kill_requested or session.leaving or event.left or event.status == 0
     session = replace(
@@ -379,7 +388,7 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
         case ScreenSeen(screen=screen):
             says = f"{screen.sign.value} on the screen"
             return Sighting(source=Source.SCREEN, says=says, at=now)
-        case AgentStarted(pane=pane):
+        case AgentStarted(pane=pane) | AgentRelaunched(pane=pane):
             how = "taken over" if session.adopted else "started"
             return Sighting(source=Source.TMUX, says=f"pane {pane.id} {how}", at=now)
         case PaneSeen(evidence=evidence) | AgentKilled(evidence=evidence):

@@ -341,6 +341,8 @@ class Session:
     thresholds: Thresholds = USUAL
     monitored: bool = True
     """Nobody has asked that its agent be left alone about its context."""
+    wrapped: bool = False
+    """Its agent runs in somebody's own terminal: never typed into, but started again."""
     walkaway: WalkAway | None = None
     """It is handed over by sm when its agent does not do so itself."""
     ways: tuple[Way, ...] = TYPING

@@ -10,6 +10,7 @@ from sm.core import delivery, handoff, monitor, usage, walkaway
 from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
     ActivitySeen,
+    AgentRelaunched,
     CompactionBegun,
     ContextCompacted,
     ContextEnded,
@@ -321,6 +322,23 @@ def followed(session: Session, status: AgentStatus, now: float) -> Result:
     evidence = f"its own state file tells of context {status.context[:8]}"
     session, prompted = _begun_anew(session, old, now, evidence)
     return session, (*effects, *prompted)
+
+
+def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
+    """Its agent was ended and started again: a new process, a new context."""
+    old = session.context
+    session = replace(
+        session,
+        pane=event.pane,
+        context=Context(number=old.number + 1, id=event.context),
+        ready=False,
+        bell=False,
+        dialog=None,
+        leaving=False,
+        lost=False,
+    )
+    evidence = f"started again as process {event.pane.pid}, context {(event.context or '')[:8]}"
+    return _begun_anew(session, old, now, evidence)
 
 
 def activity_seen(session: Session, event: ActivitySeen) -> Session:

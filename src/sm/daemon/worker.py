@@ -12,36 +12,31 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import structlog
 
-from sm.adapters.agents import Dialects
-from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders, keep_written
-from sm.adapters.handoffs.folders import HandoffFolders
-from sm.adapters.inbox import Inboxes
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
-from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
+from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
-from sm.core.message import Route
-from sm.core.state import Limit, Thresholds, WalkAway
 from sm.daemon import parent
+from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
-from sm.engine.engine import Engine, HandoffRules
+from sm.engine.engine import Engine
 from sm.engine.ports import Store
-from sm.settings.config import ConfigError, ContextMonitor, Settings, load, percent, seconds, size
+from sm.settings.config import ConfigError, Settings, load, seconds
 from sm.settings.home import Home
 from sm.version import VERSION
 from sm.web.app import build
@@ -151,46 +146,16 @@ class Worker:
         return terminal
 
     def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
-        folders = SessionFolders(self.home)
-        tokens = Tokens(self.home, folders)
-        rules = self.settings.handoff
-        return Engine(
+        return compose(
+            self.home,
+            self.settings,
             store=store,
             terminal=terminal,
-            dialects=Dialects(),
             processes=processes,
-            exits=ExitWatch(processes),
-            folders=folders,
-            clock=SystemClock(),
-            log=self.log,
-            identity=tokens.identity,
-            token=tokens.of_session,
-            redact=self._redact,
-            handoffs=HandoffFolders(folders.folder),
-            handoff_rules=HandoffRules(
-                largest_document=size(rules.max_document),
-                teach_agents=rules.teach_agents,
-                walkaway=WalkAway(
-                    deadline=seconds(rules.deadline), cooldown=seconds(rules.cooldown)
-                ),
-            ),
-            render=render,
-            inbox=Inboxes(folders),
-            routes=self._routes,
-            thresholds=_thresholds(self.settings.context_monitor),
+            routes=allowed_routes(self.settings),
             hook_url=self._hook_url,
+            log=self.log,
         )
-
-    def _redact(self, text: str) -> str:
-        """Without secrets. Called in threads, and seldom: made anew, the rules need not stay."""
-        from sm.redaction.redactor import Redactor
-
-        return Redactor(patterns=self.settings.redaction.patterns).redact(text)
-
-    def _routes(self, agent: str) -> Collection[Route]:
-        """The routes the configuration leaves on for an agent."""
-        routes = self.settings.delivery.routes
-        return [Route(name) for name in routes[agent]] if agent in routes else list(Route)
 
     def _hook_url(self, session: SessionId) -> str | None:
         port = _port(self.sockets)
@@ -276,21 +241,6 @@ def _inode(path: Path) -> int | None:
         return path.stat().st_ino
     except FileNotFoundError:
         return None
-
-
-def _thresholds(monitor: ContextMonitor) -> Thresholds:
-    return Thresholds(
-        enabled=monitor.enabled,
-        early=_limit(monitor.early_threshold),
-        warning=_limit(monitor.warning_threshold),
-        critical=_limit(monitor.critical_threshold),
-        tool_count=monitor.fallback_tool_count,
-        every=monitor.check_frequency,
-    )
-
-
-def _limit(given: str | int) -> Limit:
-    return Limit(tokens=given) if isinstance(given, int) else Limit(percent=percent(given))
 
 
 def _inherited() -> list[socket.socket]:

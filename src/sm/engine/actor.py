@@ -18,6 +18,7 @@ from sm.core.effects import (
     QueueNotice,
     ReadActivity,
     ReadUsage,
+    RelaunchAgent,
     RenameTmux,
     RingBell,
     SeekMessage,
@@ -142,6 +143,8 @@ class Actor:
         match effect:
             case LaunchAgent():
                 return await self._launcher.launch(self.loop.session(session_id))
+            case RelaunchAgent():
+                return await self._launcher.relaunch(self.loop.session(session_id))
             case TakePane():
                 return await self._launcher.adopter.take(self.loop.session(session_id))
             case LetGoPane():

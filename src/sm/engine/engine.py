@@ -26,7 +26,7 @@ from sm.core.events import (
     StatusSeen,
 )
 from sm.core.ids import MessageId, ReminderId, SessionId
-from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
+from sm.core.launch import LaunchFailedError, LaunchRequest
 from sm.core.message import Message, MessageState, Mode, Route, Way
 from sm.core.reminder import first_message_id
 from sm.core.state import Reminder, Session, State, Thresholds, WalkAway
@@ -58,15 +58,6 @@ MAX_TEXT = 1_000_000
 class SessionFolders(Folders, Protocol):
     """The folders, as far as new sessions need them."""
 
-    @property
-    def hook_command(self) -> Path: ...
-
-    def folder(self, session: SessionId) -> Path: ...
-
-    def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
-    ) -> None: ...
-
     def discard(self, session: SessionId) -> None: ...
 
     def tidy(self, known: Iterable[SessionId]) -> None: ...
@@ -95,6 +86,8 @@ class NewSession:
     """Whether the agent is warned when its context fills."""
     auto_handoff: bool = False
     """Whether it is handed over when its agent does not do so itself."""
+    wrapped: bool = False
+    """Whether it is started again for each new context, and never typed into."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +157,7 @@ class Engine:
         self._thresholds = thresholds
         self._hook_url = hook_url
         self._handoff_rules = handoff_rules
-        self._launcher = Launcher(terminal, processes, folders, dialects)
+        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(dialects=dialects, handoffs=handoffs, clock=clock, redact=redact)
@@ -334,6 +327,7 @@ class Engine:
             thresholds=self._thresholds,
             monitored=request.monitored,
             walkaway=self._handoff_rules.walkaway if request.auto_handoff else None,
+            wrapped=request.wrapped,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         stored = self.loop.post(request.id, asked)

@@ -1,11 +1,31 @@
 """Starts agents, and finds out whether they are still there."""
 
 import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
-from sm.core.events import AgentExited, AgentStarted, Event, LaunchFailed, PaneSeen, TerminalLost
+from sm.core.envelope import carry
+from sm.core.events import (
+    AgentExited,
+    AgentRelaunched,
+    AgentStarted,
+    EffectFailed,
+    Event,
+    LaunchFailed,
+    PaneSeen,
+    TerminalLost,
+)
+from sm.core.handoff import first_prompt
 from sm.core.ids import SessionId
-from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
+from sm.core.launch import (
+    AgentLine,
+    LaunchFailedError,
+    LaunchRequest,
+    PaneLaunch,
+    TerminalUnreachableError,
+)
 from sm.core.state import Session
 from sm.core.terminal import View
 from sm.engine.adoption import Adopter, Logs
@@ -21,29 +41,41 @@ class Folders(Logs, Protocol):
 
     def launch_argv(self, session: SessionId) -> tuple[str, ...]: ...
 
+    @property
+    def hook_command(self) -> Path: ...
+
+    def folder(self, session: SessionId) -> Path: ...
+
+    def prepare(
+        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+    ) -> None: ...
+
+    def environment(self, session: SessionId) -> dict[str, str]:
+        """What the session's agent was started with; raises OSError."""
+
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
 
 
 class Launcher:
     def __init__(
-        self, terminal: Terminal, processes: Processes, folders: Folders, dialects: Dialects
+        self,
+        terminal: Terminal,
+        processes: Processes,
+        folders: Folders,
+        dialects: Dialects,
+        hook_url: Callable[[SessionId], str | None],
     ) -> None:
         self.adopter = Adopter(terminal, dialects, processes, folders)
         self._terminal = terminal
         self._processes = processes
         self._folders = folders
+        self._dialects = dialects
+        self._hook_url = hook_url
 
     async def launch(self, session: Session) -> Event:
         """Start the agent, or find it already started by a daemon that died."""
-        launch = PaneLaunch(
-            session=session.id,
-            tmux_session=session.name,
-            cwd=session.cwd,
-            argv=self._folders.launch_argv(session.id),
-            raw_log=self._folders.raw_log(session.id),
-            sizes_log=self._folders.sizes_log(session.id),
-        )
+        launch = self._pane_launch(session)
         try:
             pane = await self._terminal.find(session.id) or await self._terminal.launch(launch)
         except LaunchFailedError as error:
@@ -52,6 +84,41 @@ class Launcher:
             # It may have run: to be asked again, which finds what was started.
             return TerminalLost(reason=str(error))
         return AgentStarted(pane=pane)
+
+    async def relaunch(self, session: Session) -> Event:
+        """End the agent and start it again in a new context, with its first prompt.
+
+        It is ended by the very process it is; what it leaves behind in the terminal, with it.
+        """
+        handoff = session.handoff
+        if handoff is None:
+            return EffectFailed(effect="RelaunchAgent", error="the handoff is over")
+        context = replace(session.context, number=session.context.number + 1)
+        prompt = first_prompt(replace(session, context=context), handoff, 0.0)
+        try:
+            # Planned first: an agent that cannot be started again is not ended.
+            line, environment = self._planned(session, carry(prompt))
+            await self._terminal.kill(session.id)
+            self._folders.prepare(session.id, line, environment, session.cwd)
+            pane = await self._terminal.launch(self._pane_launch(session))
+        except (LaunchFailedError, OSError) as error:
+            return LaunchFailed(reason=str(error))
+        return AgentRelaunched(pane=pane, context=line.context)
+
+    def _planned(self, session: Session, prompt: str) -> tuple[AgentLine, Mapping[str, str]]:
+        environment = self._folders.environment(session.id)
+        request = LaunchRequest(
+            session=session.id,
+            agent=session.agent,
+            arguments=session.arguments,
+            cwd=session.cwd,
+            environment=environment,
+            folder=str(self._folders.folder(session.id)),
+            hook_command=str(self._folders.hook_command),
+            hook_url=self._hook_url(session.id),
+            prompt=prompt,
+        )
+        return self._dialects.named(session.agent).plan(request), environment
 
     async def check(self, session: Session) -> Event:
         """Is the agent still there? "Unreachable" is not an answer to that."""
@@ -85,6 +152,16 @@ class Launcher:
             if agrees or asyncio.get_running_loop().time() > deadline:
                 return view
             await asyncio.sleep(0.02)
+
+    def _pane_launch(self, session: Session) -> PaneLaunch:
+        return PaneLaunch(
+            session=session.id,
+            tmux_session=session.name,
+            cwd=session.cwd,
+            argv=self._folders.launch_argv(session.id),
+            raw_log=self._folders.raw_log(session.id),
+            sizes_log=self._folders.sizes_log(session.id),
+        )
 
     def forget(self, session_id: SessionId) -> None:
         self._folders.forget_environment(session_id)

@@ -18,6 +18,48 @@ LARGEST_SETTINGS = 1_000_000
 _RESUMES = frozenset({"--resume", "-r", "--continue", "-c", "--from-pr", "--teleport"})
 
 
+_FLAGS = frozenset({
+    "--allow-dangerously-skip-permissions", "--ax-screen-reader", "--bare", "--bg", "--background",
+    "--brief", "--chrome", "-c", "--continue", "--dangerously-skip-permissions", "--disable-slash-commands",
+    "--exclude-dynamic-system-prompt-sections", "--fork-session", "--ide", "--include-hook-events",
+    "--include-partial-messages", "--no-chrome", "--no-session-persistence",
+    "--prompt-suggestions", "--remote-control", "--replay-user-messages", "--safe-mode",
+    "--strict-mcp-config", "--tmux", "--verbose", "-p", "--print", "-h", "--help", "-v",
+    "--version",
+})  # fmt: skip
+"""Options without a value; any other is taken to have one."""
+_LISTS = frozenset({
+    "--add-dir", "--allowedTools", "--allowed-tools", "--betas", "--disallowedTools",
+    "--disallowed-tools", "--file", "--mcp-config", "--plugin-dir", "--tools",
+})  # fmt: skip
+"""Options that take every word up to the next option."""
+_OF_ONE_CONTEXT = _RESUMES | {"--fork-session", "--session-id"}
+
+
+def afresh(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The same for a new context: without its prompt, and without what names an older one."""
+    kept: list[str] = []
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        if word == "--" or not word.startswith("-"):
+            continue
+        option, equals, _ = word.partition("=")
+        values = [] if equals or option in _FLAGS else _values(option, words)
+        if option not in _OF_ONE_CONTEXT:
+            kept += [word, *values]
+    return tuple(kept)
+
+
+def _values(option: str, words: list[str]) -> list[str]:
+    """The words that belong to an option, taken from those behind it."""
+    found: list[str] = []
+    most = len(words) if option in _LISTS else 1
+    while words and len(found) < most and not words[0].startswith("-"):
+        found.append(words.pop(0))
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
     arguments: tuple[str, ...]

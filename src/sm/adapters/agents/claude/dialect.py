@@ -58,14 +58,19 @@ class ClaudeDialect:
                 "claude is not on your PATH. Install Claude Code, or name another agent with"
                 " --agent (--agent demo needs nothing)."
             )
-        asked = command_line.read(request.arguments, request.cwd)
+        arguments = request.arguments
+        if request.prompt is not None:
+            arguments = command_line.afresh(arguments)
+        first = (request.prompt,) if request.prompt is not None else ()
+        asked = command_line.read(arguments, request.cwd)
         settings, own = (str(Path(request.folder, name)) for name in (SETTINGS, OWN_SETTINGS))
         identity = ("--session-id", asked.context) if asked.is_own_id and asked.context else ()
         ours = launch_settings(
             request.hook_command, request.hook_url, asked.settings, folder=request.folder
         )
         return AgentLine(
-            argv=(program, *identity, "--settings", settings, *asked.arguments),
+            # The prompt before the rest: an option that takes a list would take it too.
+            argv=(program, *first, *identity, "--settings", settings, *asked.arguments),
             environment={},
             files={settings: ours, own: msgspec.json.encode(asked.settings)},
             context=asked.context,

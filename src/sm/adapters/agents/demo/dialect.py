@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
+from sm.adapters.agents.claude.command_line import afresh
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.demo.context import compacts_at
@@ -28,8 +29,11 @@ class DemoDialect(ClaudeDialect):
         settings = str(Path(request.folder, "demo-settings.json"))
         ours = launch_settings(request.hook_command, request.hook_url, folder=request.folder)
         options = ("--session-id", context, "--settings", settings, "--name", request.session)
+        arguments = request.arguments
+        if request.prompt is not None:
+            arguments = (*afresh(arguments), request.prompt)
         return AgentLine(
-            argv=(sys.executable, "-I", "-m", _MODULE, *options, *request.arguments),
+            argv=(sys.executable, "-I", "-m", _MODULE, *options, *arguments),
             environment=_config(request),
             files={settings: ours},
             context=context,
