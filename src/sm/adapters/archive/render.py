@@ -20,14 +20,16 @@ _ERASED = re.compile("(\x1b\\[[23]J|\x1b\\[H\x1b\\[0?J)")
 _MAYBE_ERASED = re.compile("\x1b(\\[(H(\x1b(\\[0?)?)?|[023])?)?$")
 
 
-def render(raw: Path, sizes: Path) -> list[str]:
-    """Every line the log shows, oldest first. A missing log has none."""
+def render(raw: Path, sizes: Path, since: int = 0) -> list[str]:
+    """Every line the log shows from an offset on, oldest first. A missing log has none."""
     steps = list(_sizes(sizes))
+    # The size it had there is the last one noted before.
+    steps = [step for step in steps if step[0] <= since][-1:] + [s for s in steps if s[0] > since]
     cols, rows = (steps[0][1], steps[0][2]) if steps else DEFAULT_SIZE
     vt = Vt(cols, rows, 0)
     lines: list[str] = []
     held = ""
-    for offset, text in _pieces(raw, [offset for offset, _, _ in steps[1:]]):
+    for offset, text in _pieces(raw, since, [offset for offset, _, _ in steps[1:]]):
         for at, width, height in steps[1:]:
             if at == offset:
                 lines += [line.text for line in vt.resize(width, height)[1]]
@@ -75,16 +77,16 @@ def _sizes(path: Path) -> Iterator[tuple[int, int, int]]:
             yield step
 
 
-def _pieces(raw: Path, cuts: list[int]) -> Iterator[tuple[int, str]]:
-    """The log's text in pieces, cut where the window changed; with each piece's offset."""
+def _pieces(raw: Path, offset: int, cuts: list[int]) -> Iterator[tuple[int, str]]:
+    """The text from there on in pieces, cut where the window changed; with each piece's offset."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     ahead = sorted(cuts, reverse=True)
-    offset = 0
     try:
         file = raw.open("rb")
     except OSError:
         return
     with file:
+        file.seek(offset)
         while True:
             while ahead and ahead[-1] <= offset:
                 ahead.pop()
