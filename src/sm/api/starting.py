@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sm.api.errors import StartError
+from sm.api.runs import is_run
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
@@ -32,6 +33,11 @@ def ensure(home: Home) -> None:
     except HomeError as error:
         raise StartError(str(error)) from None
     running = running_version(home)
+    if is_run(home):
+        # Only the run itself answers there; nobody else is to be started or replaced.
+        if running is None:
+            raise StartError("This run has ended. What it kept is still there: sm ls --all")
+        return
     if running is None:
         start(home)
     elif _is_older(running, VERSION):

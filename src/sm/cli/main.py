@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "new": "start an agent in a new session",
+    "run": "run an agent in this terminal and keep it going, unattended",
     "adopt": "take over an agent that already runs in a tmux pane",
     "ls": "list sessions",
     "show": "everything about one session",
@@ -45,7 +46,7 @@ COMMANDS = {
     "demo": "the whole story in under a minute, no account, no network",
 }
 
-TAKES_REST = frozenset({"new"})
+TAKES_REST = frozenset({"new", "run"})
 """Commands that hand on what stands behind ``--``."""
 
 _OUTPUT_ERRORS = frozenset(

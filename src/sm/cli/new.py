@@ -1,13 +1,12 @@
 """Start an agent in a new session, in this directory and environment. Prints the session's id."""
 
 import argparse
-import os
 import secrets
 import sys
 from pathlib import Path
 from typing import cast
 
-from sm.api import starting
+from sm.api import caller, starting
 from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
 from sm.cli import attach
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         "arguments": args.rest,
         "cwd": str(cwd),
         "parent": args.parent or own_session(),
-        "environment": _environment(),
+        "environment": caller.environment(),
         "prompt": args.prompt,
         "monitored": args.monitored,
         "auto_handoff": args.auto_handoff,
@@ -75,20 +74,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(session["id"])
     return 0
-
-
-def _environment() -> dict[str, str]:
-    """Ours, and how open our new files are: the launcher in the pane takes that over too."""
-    umask = os.umask(0o077)
-    os.umask(umask)
-    ours = {k: v for k, v in os.environ.items() if _is_text(k) and _is_text(v)}
-    return {**ours, "SM_UMASK": f"{umask:03o}"}
-
-
-def _is_text(value: str) -> bool:
-    """Whether a value can travel as JSON: bytes that are no text are left behind."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -138,9 +138,7 @@ def tool_used(session: Session, now: float) -> Result:
 
 def begun_anew(session: Session, now: float) -> Session:
     """A new context, or one that was compacted: every level is armed again."""
-    context = replace(
-        session.context, alerted=(), samples=(), begun_at=now, asked=None, held=None
-    )
+    context = replace(session.context, alerted=(), samples=(), begun_at=now, asked=None, held=None)
     return replace(session, context=context, tools=0)
 
 

@@ -20,7 +20,8 @@ _RESUMES = frozenset({"--resume", "-r", "--continue", "-c", "--from-pr", "--tele
 
 _FLAGS = frozenset({
     "--allow-dangerously-skip-permissions", "--ax-screen-reader", "--bare", "--bg", "--background",
-    "--brief", "--chrome", "-c", "--continue", "--dangerously-skip-permissions", "--disable-slash-commands",
+    "--brief", "--chrome", "-c", "--continue", "--dangerously-skip-permissions",
+    "--disable-slash-commands",
     "--exclude-dynamic-system-prompt-sections", "--fork-session", "--ide", "--include-hook-events",
     "--include-partial-messages", "--no-chrome", "--no-session-persistence",
     "--prompt-suggestions", "--remote-control", "--replay-user-messages", "--safe-mode",

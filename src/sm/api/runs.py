@@ -1,0 +1,69 @@
+"""Runs of ``sm run``: what one is asked for, and what is known of those that were begun.
+
+Each has a home of its own in the state's folder, with a file that says who it is.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import TypedDict, cast
+
+from sm.settings.home import Home
+
+RUN_FILE = "run.json"
+
+
+class RunRequest(TypedDict):
+    """What ``sm run`` hands to the wrapper it becomes."""
+
+    id: str
+    name: str
+    agent: str
+    arguments: list[str]
+    cwd: str
+    channel: str | None
+    max_restarts: int | None
+
+
+class Run(TypedDict):
+    """One run, as its file tells."""
+
+    id: str
+    name: str
+    agent: str
+    cwd: str
+    pid: int
+    started: int
+    """The wrapper's start time in clock ticks."""
+    socket: str
+    began_at: float
+    ended_at: float | None
+    code: int | None
+    """The agent's exit code."""
+
+
+def home_of_run(home: Home, run: str) -> Home:
+    """A home inside the home: its own store, socket and sessions; the configuration is shared."""
+    return Home(home.state / "runs" / run, home.config, home.runtime, is_default=False)
+
+
+def parse_request(text: str) -> RunRequest:
+    return cast("RunRequest", json.loads(text))
+
+
+def write_run(own: Home, run: Run) -> None:
+    path = own.base / RUN_FILE
+    beside = path.with_name(f".{path.name}")
+    beside.write_text(json.dumps(run))
+    beside.chmod(0o600)
+    beside.replace(path)
+
+
+def is_run(home: Home) -> bool:
+    """Whether a home is one run's: only the run itself answers there."""
+    return os.path.exists(home.base / RUN_FILE)  # noqa: PTH110 - every command asks
+
+
+def runs(home: Home) -> list[Path]:
+    """The file of each run, whether it goes on or is over."""
+    return sorted((home.state / "runs").glob(f"*/{RUN_FILE}"))

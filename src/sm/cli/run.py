@@ -1,0 +1,49 @@
+"""Run an agent in this terminal and keep it going when its context is full, unattended."""
+
+import argparse
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from sm.api.errors import RefusedError
+
+EXAMPLE = 'sm run -- claude "migrate the tests, file by file"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--agent", metavar="AGENT", help="claude or demo, if the command is not")
+    parser.add_argument("--name", metavar="NAME", help="the session's name; made up if missing")
+    parser.add_argument("--channel", metavar="NAME", help="the channel its handoffs belong to")
+    parser.add_argument(
+        "--max-restarts", type=int, metavar="N", help="start it again at most so often"
+    )
+    parser.usage = (
+        "sm run [--agent AGENT] [--name NAME] [--channel NAME] [--max-restarts N]"
+        " -- AGENT [ARGS...]"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    words = list(args.rest)
+    agent = args.agent or (words.pop(0) if words else None)
+    if agent is None:
+        sys.stderr.write("sm: name the agent to run: sm run -- claude\n")
+        return 2
+    session = secrets.token_hex(4)
+    request = {
+        "id": session,
+        "name": args.name or f"{Path(agent).name}-{session[:4]}",
+        "agent": agent,
+        "arguments": words,
+        "cwd": str(Path.cwd()),
+        "channel": args.channel,
+        "max_restarts": args.max_restarts,
+    }
+    try:
+        # Becomes the wrapper: the shell that started us sees one process, and its exit code.
+        line = [sys.executable, "-I", "-m", "sm.wrapper", json.dumps(request)]
+        os.execv(sys.executable, line)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        raise RefusedError(f"The wrapper could not be started: {error}.", 500) from None

@@ -1,0 +1,240 @@
+"""The composition root of ``sm run``: engine, journal and hook listener of one wrapped agent.
+
+Everything of a run lies in a home of its own, beside the daemon's sessions: a store, a socket, the
+scripts its agent calls. So it needs no daemon, and its agent's own ``sm`` finds it. The agent's
+process is our child and ends with us, whatever ends us.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+
+import structlog
+
+from sm.adapters.archive.render import render
+from sm.adapters.folders import SessionFolders
+from sm.adapters.pty.terminal import PtyTerminal
+from sm.adapters.spool import Spool
+from sm.adapters.store import StoreError, open_store
+from sm.adapters.store.schema import HEAD
+from sm.adapters.system import ProcessTable
+from sm.api.caller import environment
+from sm.api.runs import Run, RunRequest, home_of_run, parse_request, write_run
+from sm.api.types import Health
+from sm.core.ids import SessionId
+from sm.core.message import Route
+from sm.core.state import Exit, Session
+from sm.daemon import parent
+from sm.daemon.composition import allowed_routes, compose
+from sm.daemon.intake import Intake
+from sm.daemon.logs import configure
+from sm.daemon.serving import serve
+from sm.daemon.tokens import Tokens
+from sm.engine.engine import Engine, NewSession
+from sm.engine.naming import RefusedError
+from sm.settings.config import ConfigError, Settings, load
+from sm.settings.home import Home, HomeError
+from sm.version import VERSION
+from sm.web.app import build
+from sm.web.guard import Guard
+
+ROUTES = frozenset({Route.STOP_REPLY, Route.TOOL_RESULT, Route.DOORBELL})
+"""A person sits at the keyboard: nothing is typed."""
+FAILED, WRONG = 1, 2
+SIGNALLED = 128
+FOR_EVER = 10.0**9
+
+
+def main(request: str) -> int:
+    """Run the agent to its end; its exit code, or 1 or 2 where it could not be started."""
+    asked, around = parse_request(request), environment()
+    # For files that libraries make; ours are closed to others by themselves.
+    os.umask(0o077)
+    try:
+        home = Home.from_environment()
+        home.make()
+        settings = load(home.config)
+        run_home = home_of_run(home, asked["id"])
+        run_home.make()
+        configure(run_home, settings)
+        return asyncio.run(Wrapper(home, run_home, settings, asked, around).run())
+    except RefusedError as error:
+        return _complain(error, FAILED)
+    except (ConfigError, HomeError, StoreError, OSError) as error:
+        return _complain(error, WRONG)
+
+
+def _complain(error: Exception, code: int) -> int:
+    sys.stderr.write(f"sm: {error}\n")
+    return code
+
+
+class Wrapper:
+    def __init__(
+        self,
+        home: Home,
+        own: Home,
+        settings: Settings,
+        asked: RunRequest,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._environment = environment
+        self._home = home
+        self._own = own
+        self._settings = settings
+        self._asked = asked
+        self._id = SessionId(asked["id"])
+        self._log = structlog.get_logger()
+        self._began = time.time()
+        self._stopping = asyncio.Event()
+        self._folders = SessionFolders(own)
+        self._processes = ProcessTable()
+        self._terminal = PtyTerminal(started=self._processes.started, render=render)
+        self._listeners: list[socket.socket] = []
+
+    async def run(self) -> int:
+        self._folders.write_scripts()
+        with self._listening():
+            async with self._engine() as (engine, intake):
+                return await self._agent(engine, intake)
+
+    @contextlib.contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Where the agent's hooks and its own ``sm`` find us."""
+        parent.lock_file(self._own)
+        local = parent.listen_unix(self._own)
+        hooks = socket.create_server(("127.0.0.1", 0), backlog=parent.BACKLOG)
+        self._listeners = [local, hooks]
+        parent.write_pid(self._own)
+        try:
+            yield
+        finally:
+            self._own.socket.unlink(missing_ok=True)
+            self._own.pid.unlink(missing_ok=True)
+
+    @contextlib.asynccontextmanager
+    async def _engine(self) -> AsyncIterator[tuple[Engine, Intake]]:
+        store = await open_store(self._own.store)
+        engine = compose(
+            self._own,
+            self._settings,
+            store=store,
+            terminal=self._terminal,
+            processes=self._processes,
+            routes=self._routes,
+            hook_url=self._hook_url,
+            log=self._log,
+            restarts=self._asked["max_restarts"],
+        )
+        intake = Intake(Spool(self._own.spool), engine, self._log)
+        try:
+            async with engine.running(VERSION, intake.drain):
+                yield engine, intake
+        finally:
+            await store.close()
+
+    def _routes(self, agent: str) -> Collection[Route]:
+        return [route for route in allowed_routes(self._settings)(agent) if route in ROUTES]
+
+    def _hook_url(self, session: SessionId) -> str:
+        port = self._listeners[1].getsockname()[1]
+        return f"http://127.0.0.1:{port}/hooks/{session}"
+
+    async def _agent(self, engine: Engine, intake: Intake) -> int:
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(self._serve(engine, intake))
+            try:
+                async with self._terminal.foreground(sys.stdin.fileno(), sys.stdout.fileno()):
+                    session = await self._begin(engine)
+                    await engine.wait_until(lambda: _is_over(engine, self._id), FOR_EVER)
+                    session = engine.session(self._id)
+            finally:
+                self._stopping.set()
+                self._folders.forget_environment(self._id)
+            await serving
+        return self._ended(session)
+
+    async def _begin(self, engine: Engine) -> Session:
+        asked = self._asked
+        session = await engine.new_session(
+            NewSession(
+                id=self._id,
+                name=asked["name"],
+                agent=asked["agent"],
+                arguments=tuple(asked["arguments"]),
+                cwd=asked["cwd"],
+                parent=None,
+                environment=self._environment,
+                prompt=None,
+                auto_handoff=True,
+                wrapped=True,
+            )
+        )
+        self._note(session)
+        return session
+
+    def _note(self, session: Session, code: int | None = None) -> None:
+        run: Run = {
+            "id": session.id,
+            "name": session.name,
+            "agent": session.agent,
+            "cwd": session.cwd,
+            "pid": os.getpid(),
+            "started": self._processes.started(os.getpid()) or 0,
+            "socket": str(self._own.socket),
+            "began_at": self._began,
+            "ended_at": None if code is None else time.time(),
+            "code": code,
+        }
+        write_run(self._own, run)
+
+    def _ended(self, session: Session) -> int:
+        code = _code(session.exit)
+        if session.pane is None:
+            sys.stderr.write(f"sm: {session.verdict.says}\n")
+            code = FAILED
+        self._note(session, code)
+        self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
+        return code
+
+    async def _serve(self, engine: Engine, intake: Intake) -> None:
+        tokens = Tokens(self._own, self._folders)
+
+        def health() -> Health:
+            return {
+                "version": VERSION,
+                "schema": HEAD,
+                "pid": os.getpid(),
+                "worker": os.getpid(),
+                "started_at": self._began,
+                "sessions": sum(s.alive for s in engine.loop.sessions),
+                "tmux": "",
+                "tmux_connected": False,
+                "port": self._listeners[1].getsockname()[1],
+                "spool": intake.state(),
+                "restarts": 0,
+            }
+
+        app = build(engine, health, intake.set_aside)
+        guarded = Guard(app, tokens.admin(), tokens.of_session)
+        async with asyncio.TaskGroup() as tasks:
+            drained = tasks.create_task(intake.run())
+            await serve(app, guarded, self._listeners, self._stopping)
+            drained.cancel()
+
+
+def _is_over(engine: Engine, session: SessionId) -> bool:
+    return engine.session(session).exit is not None
+
+
+def _code(exit_: Exit | None) -> int:
+    """The agent's own, as a shell would tell it."""
+    if exit_ is None:
+        return FAILED
+    if exit_.signal is not None:
+        return SIGNALLED + exit_.signal
+    return exit_.status if exit_.status is not None else FAILED
