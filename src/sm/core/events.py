@@ -90,6 +90,8 @@ class AgentRelaunched:
 
     pane: Pane
     context: ContextId | None
+    survivors: tuple[str, ...] = ()
+    """What it had started and what outlived it, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

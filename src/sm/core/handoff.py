@@ -329,6 +329,11 @@ def revived(session: Session, now: float) -> Session:
     return session.with_handoff(again)
 
 
+def outlived(handoff: Handoff, survivors: tuple[str, ...]) -> Handoff:
+    """The handoff with what the agent left running when it was ended."""
+    return replace(handoff, tasks=(*handoff.tasks, *survivors)) if survivors else handoff
+
+
 def first_prompt(session: Session, handoff: Handoff, now: float) -> Message:
     """What its new context is told first."""
     return Message(

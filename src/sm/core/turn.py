@@ -326,7 +326,9 @@ def followed(session: Session, status: AgentStatus, now: float) -> Result:
 
 def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
     """Its agent was ended and started again: a new process, a new context."""
-    old = session.context
+    old, passing = session.context, session.handoff
+    if passing is not None:
+        session = session.with_handoff(handoff.outlived(passing, event.survivors))
     session = replace(
         session,
         pane=event.pane,

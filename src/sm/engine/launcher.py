@@ -17,7 +17,7 @@ from sm.core.events import (
     PaneSeen,
     TerminalLost,
 )
-from sm.core.handoff import first_prompt
+from sm.core.handoff import first_prompt, outlived
 from sm.core.ids import SessionId
 from sm.core.launch import (
     AgentLine,
@@ -26,12 +26,14 @@ from sm.core.launch import (
     PaneLaunch,
     TerminalUnreachableError,
 )
+from sm.core.passage import Handoff
 from sm.core.state import Session
 from sm.core.terminal import View
 from sm.engine.adoption import Adopter, Logs
 from sm.engine.looking import look_at
 from sm.engine.ports import Dialects, Processes, Terminal
 
+COMMAND_LENGTH = 200
 DEATH_SHOWN_WITHIN = 2.0
 """tmux notices a death a moment after the process table does."""
 
@@ -55,6 +57,13 @@ class Folders(Logs, Protocol):
 
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
+
+
+def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
+    """What the new context is told first, as it will stand in the session too."""
+    context = replace(session.context, number=session.context.number + 1)
+    told = outlived(handoff, survivors)
+    return carry(first_prompt(replace(session, context=context), told, 0.0))
 
 
 class Launcher:
@@ -93,17 +102,26 @@ class Launcher:
         handoff = session.handoff
         if handoff is None:
             return EffectFailed(effect="RelaunchAgent", error="the handoff is over")
-        context = replace(session.context, number=session.context.number + 1)
-        prompt = first_prompt(replace(session, context=context), handoff, 0.0)
         try:
-            # Planned first: an agent that cannot be started again is not ended.
-            line, environment = self._planned(session, carry(prompt))
-            await self._terminal.kill(session.id)
+            # Planned before: an agent that cannot be started again is not ended.
+            self._planned(session, "")
+            survivors = await self._ended(session)
+            line, environment = self._planned(session, _prompt(session, handoff, survivors))
             self._folders.prepare(session.id, line, environment, session.cwd)
             pane = await self._terminal.launch(self._pane_launch(session))
         except (LaunchFailedError, OSError) as error:
             return LaunchFailed(reason=str(error))
-        return AgentRelaunched(pane=pane, context=line.context)
+        return AgentRelaunched(pane=pane, context=line.context, survivors=survivors)
+
+    async def _ended(self, session: Session) -> tuple[str, ...]:
+        """End the agent; what it had started and what is still there, in words."""
+        tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
+        await self._terminal.kill(session.id)
+        return tuple(
+            f"process {one.pid}: {' '.join(one.command) or one.name}"[:COMMAND_LENGTH]
+            for one in tree[1:]
+            if self._processes.started(one.pid) == one.started
+        )
 
     def _planned(self, session: Session, prompt: str) -> tuple[AgentLine, Mapping[str, str]]:
         environment = self._folders.environment(session.id)

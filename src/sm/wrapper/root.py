@@ -27,6 +27,7 @@ from sm.api.runs import Run, RunRequest, home_of_run, parse_request, write_run
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.message import Route
+from sm.core.passage import HandoffState
 from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
@@ -46,7 +47,6 @@ ROUTES = frozenset({Route.STOP_REPLY, Route.TOOL_RESULT, Route.DOORBELL})
 """A person sits at the keyboard: nothing is typed."""
 FAILED, WRONG = 1, 2
 SIGNALLED = 128
-FOR_EVER = 10.0**9
 
 
 def main(request: str) -> int:
@@ -150,7 +150,7 @@ class Wrapper:
             try:
                 async with self._terminal.foreground(sys.stdin.fileno(), sys.stdout.fileno()):
                     session = await self._begin(engine)
-                    await engine.wait_until(lambda: _is_over(engine, self._id), FOR_EVER)
+                    await self._watch(engine)
                     session = engine.session(self._id)
             finally:
                 self._stopping.set()
@@ -176,6 +176,16 @@ class Wrapper:
         )
         self._note(session)
         return session
+
+    async def _watch(self, engine: Engine) -> None:
+        """Until the agent's end; what happens to it meanwhile is said in its terminal."""
+        said = ""
+        while (session := engine.session(self._id)).exit is None:
+            told = _told(session)
+            if told and told != said:
+                self._terminal.say(told)
+            said = told
+            await engine.loop.next_commit()
 
     def _note(self, session: Session, code: int | None = None) -> None:
         run: Run = {
@@ -227,8 +237,15 @@ class Wrapper:
             drained.cancel()
 
 
-def _is_over(engine: Engine, session: SessionId) -> bool:
-    return engine.session(session).exit is not None
+def _told(session: Session) -> str:
+    """What the person is to know, between two agents."""
+    handoff = session.handoff
+    if handoff is None or handoff.state is not HandoffState.CLEARING:
+        return ""
+    return (
+        f"[sm] context {session.context.number} is full: {session.name} goes on in a fresh one"
+        f" (handoff {handoff.id})"
+    )
 
 
 def _code(exit_: Exit | None) -> int:
