@@ -64,6 +64,23 @@ def is_run(home: Home) -> bool:
     return os.path.exists(home.base / RUN_FILE)  # noqa: PTH110 - every command asks
 
 
-def runs(home: Home) -> list[Path]:
-    """The file of each run, whether it goes on or is over."""
-    return sorted((home.state / "runs").glob(f"*/{RUN_FILE}"))
+def runs(home: Home) -> list[Run]:
+    """Every run, whether it goes on or is over, oldest first."""
+    found = [_read(path) for path in (home.state / "runs").glob(f"*/{RUN_FILE}")]
+    return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
+
+
+def _read(path: Path) -> Run | None:
+    try:
+        return cast("Run", json.loads(path.read_bytes()))
+    except (OSError, ValueError):
+        return None
+
+
+def sockets_of_runs(home: Home) -> list[str]:
+    """Where each run that goes on answers; one that was killed does not."""
+    return [
+        run["socket"]
+        for run in runs(home)
+        if run["ended_at"] is None and os.path.exists(run["socket"])  # noqa: PTH110
+    ]

@@ -25,6 +25,7 @@ from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
+from sm.api.runs import sockets_of_runs
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
@@ -183,7 +184,7 @@ class Worker:
                 "restarts": _restarts(),
             }
 
-        app = build(engine, health, intake.set_aside)
+        app = build(engine, health, intake.set_aside, lambda: sockets_of_runs(self.home))
         guarded = Guard(app, tokens.admin(), tokens.of_session)
         async with asyncio.TaskGroup() as tasks:
             chores = [

@@ -16,6 +16,7 @@ from sm.api.types import Health
 from sm.engine.engine import Engine
 from sm.web import contexts, drafts, handoffs, hooks, messages, openapi, sessions, system
 from sm.web.endpoint import Endpoint, problem, routes
+from sm.web.forwarding import Forwarding, Others
 
 
 def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
@@ -32,7 +33,13 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
     )
 
 
-def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAside) -> ASGIApp:
+def build(
+    engine: Engine,
+    health: Callable[[], Health],
+    set_aside: hooks.SetAside,
+    others: Others = tuple,
+) -> ASGIApp:
+    """``others``: engines that may know what this one does not."""
     endpoints = all_endpoints(health)
     described: list[bytes] = []
 
@@ -46,7 +53,8 @@ def build(engine: Engine, health: Callable[[], Health], set_aside: hooks.SetAsid
         routes=[*routes(endpoints, engine), described_at],
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
-    intake = hooks.HookIntake(engine, set_aside, otherwise=routed)
+    forwarding = Forwarding(routed, others)
+    intake = hooks.HookIntake(engine, set_aside, otherwise=forwarding)
     return ServerErrorMiddleware(intake, handler=_unforeseen)
 
 

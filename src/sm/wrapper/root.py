@@ -22,6 +22,7 @@ from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ProcessTable
+from sm.api import starting
 from sm.api.caller import environment
 from sm.api.runs import Run, RunRequest, home_of_run, parse_request, write_run
 from sm.api.types import Health
@@ -211,6 +212,10 @@ class Wrapper:
         self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
         return code
 
+    def _daemon(self) -> list[str]:
+        """Where the daemon answers, if it runs: it is never started from here."""
+        return [str(self._home.live_socket)] if starting.is_running(self._home) else []
+
     async def _serve(self, engine: Engine, intake: Intake) -> None:
         tokens = Tokens(self._own, self._folders)
 
@@ -229,7 +234,7 @@ class Wrapper:
                 "restarts": 0,
             }
 
-        app = build(engine, health, intake.set_aside)
+        app = build(engine, health, intake.set_aside, self._daemon)
         guarded = Guard(app, tokens.admin(), tokens.of_session)
         async with asyncio.TaskGroup() as tasks:
             drained = tasks.create_task(intake.run())

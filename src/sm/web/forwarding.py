@@ -1,0 +1,159 @@
+"""Several engines behind one address: what this one does not know, another may.
+
+Each run of ``sm run`` has an engine of its own. The daemon lists their sessions with its own, and
+hands a request on to them when it would have to say that there is no such thing; a run does the
+same with the daemon. A request is handed on once.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
+MARK = b"x-sm-forwarded"
+ANSWER_WITHIN = 5.0
+NOT_FOUND, FINE = 404, 200
+_WAITS = "/wait"
+_LARGEST = 64_000_000
+
+Others = Callable[[], Sequence[str]]
+"""The sockets of the other engines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+class Forwarding:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, others: Others) -> None:
+        self._app = app
+        self._others = others
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _may_be_elsewhere(scope):
+            await self._app(scope, receive, send)
+            return
+        is_list = scope["method"] == "GET" and scope["path"] in LISTS
+        sockets = await asyncio.to_thread(self._others)
+        if not sockets:
+            await self._app(scope, receive, send)
+            return
+        body = await _body(receive)
+        own = await _asked(self._app, scope, body)
+        if is_list and own.status == FINE:
+            found = await asyncio.gather(*(_ask(path, scope, body) for path in sockets))
+            await _give(send, _merged(own, [answer for answer in found if answer is not None]))
+            return
+        if own.status == NOT_FOUND and not is_list:
+            for path in sockets:
+                answer = await _ask(path, scope, body)
+                if answer is not None and answer.status != NOT_FOUND:
+                    await _give(send, answer)
+                    return
+        await _give(send, own)
+
+
+def _may_be_elsewhere(scope: Scope) -> bool:
+    if scope["type"] != "http" or any(name == MARK for name, _ in scope["headers"]):
+        return False
+    path = str(scope["path"])
+    first = f"/{path.split('/')[1]}" if path.startswith("/") else ""
+    is_new = scope["method"] == "POST" and path in ("/sessions", "/sessions/adopt")
+    return first in LISTS and not is_new
+
+
+async def _body(receive: Receive) -> bytes:
+    parts = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _asked(app: ASGIApp, scope: Scope, body: bytes) -> Answer:
+    """Our own answer, whole."""
+    status, headers, parts = 0, (), []
+    is_told = False
+
+    async def receive() -> Message:
+        nonlocal is_told
+        if is_told:
+            await asyncio.Event().wait()
+        is_told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        nonlocal status, headers
+        if message["type"] == "http.response.start":
+            status, headers = message["status"], tuple(message["headers"])
+        else:
+            parts.append(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return Answer(status=status, headers=headers, body=b"".join(parts))
+
+
+async def _ask(path: str, scope: Scope, body: bytes) -> Answer | None:
+    """What another engine answers; None where nobody does."""
+    # A wait is answered when it is over.
+    patience = None if scope["path"].endswith(_WAITS) else ANSWER_WITHIN
+    try:
+        async with asyncio.timeout(patience):
+            reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST)
+            try:
+                writer.write(_request(scope, body))
+                return await _read(reader)
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
+        return None
+
+
+def _request(scope: Scope, body: bytes) -> bytes:
+    target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+    kept = [(n, v) for n, v in scope["headers"] if n in (b"content-type", b"authorization")]
+    head = [
+        b"%s %s HTTP/1.1" % (scope["method"].encode(), target),
+        b"host: localhost",
+        b"connection: close",
+        b"content-length: %d" % len(body),
+        MARK + b": 1",
+        *(b"%s: %s" % pair for pair in kept),
+    ]
+    return b"\r\n".join([*head, b"", body])
+
+
+async def _read(reader: asyncio.StreamReader) -> Answer:
+    first, *fields = (await reader.readuntil(b"\r\n\r\n")).rstrip().split(b"\r\n")
+    headers = [tuple(part.strip() for part in field.split(b":", 1)) for field in fields]
+    pairs = tuple((name.lower(), value) for name, value in headers)
+    length = next((int(value) for name, value in pairs if name == b"content-length"), 0)
+    return Answer(
+        status=int(first.split()[1]), headers=pairs, body=await reader.readexactly(length)
+    )
+
+
+def _merged(own: Answer, others: Sequence[Answer]) -> Answer:
+    """Every list behind our own; what is no list is left out."""
+    together = [msgspec.json.decode(answer.body, type=list[Any]) for answer in (own, *others)
+                if answer.status == FINE]  # fmt: skip
+    body = msgspec.json.encode([item for items in together for item in items])
+    headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
+    length = (b"content-length", b"%d" % len(body))
+    return Answer(status=own.status, headers=(*headers, length), body=body)
+
+
+async def _give(send: Send, answer: Answer) -> None:
+    kept = [(n, v) for n, v in answer.headers if n not in (b"connection", b"transfer-encoding")]
+    await send({"type": "http.response.start", "status": answer.status, "headers": kept})
+    await send({"type": "http.response.body", "body": answer.body})
