@@ -10,7 +10,8 @@ from typing import TypedDict, cast
 
 from sm.settings.home import Home
 
-RUN_FILE = "run.json"
+RUN_FILE, ENDED_FILE = "run.json", "ended.json"
+"""Of one that goes on, and of one that is over: those that go on are found at a glance."""
 
 
 class RunRequest(TypedDict):
@@ -57,15 +58,18 @@ def write_run(own: Home, run: Run) -> None:
     beside.write_text(json.dumps(run))
     beside.chmod(0o600)
     beside.replace(path)
+    if run["ended_at"] is not None:
+        path.replace(path.with_name(ENDED_FILE))
 
 
 def is_run(home: Home) -> bool:
     """Whether a home is one run's: only the run itself answers there."""
-    return os.path.exists(home.base / RUN_FILE)  # noqa: PTH110 - every command asks
+    return any(os.path.exists(home.base / name)  # noqa: PTH110 - every command asks
+               for name in (RUN_FILE, ENDED_FILE))  # fmt: skip
 
 
 def runs(home: Home) -> list[Run]:
-    """Every run, whether it goes on or is over, oldest first."""
+    """Every run that goes on or was killed, oldest first."""
     found = [_read(path) for path in (home.state / "runs").glob(f"*/{RUN_FILE}")]
     return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
 
@@ -82,5 +86,5 @@ def sockets_of_runs(home: Home) -> list[str]:
     return [
         run["socket"]
         for run in runs(home)
-        if run["ended_at"] is None and os.path.exists(run["socket"])  # noqa: PTH110
+        if os.path.exists(run["socket"])  # noqa: PTH110 - one that was killed may have left it
     ]

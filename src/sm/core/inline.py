@@ -5,6 +5,7 @@ The whole document if it fits. Else its essence, and where the rest is, chapter 
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 LIMIT = 9_400
 """Characters a context's start may be told; agents take 10,000, and are taught something too."""
@@ -74,4 +75,4 @@ def _essence(text: str, room: int) -> str:
 def _chapters(text: str) -> list[str]:
     starts = [found.start() for found in _CHAPTER.finditer(text)]
     bounds = [0, *(start for start in starts if start), len(text)]
-    return [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False) if a < b]
+    return [text[a:b] for a, b in pairwise(bounds) if a < b]

@@ -96,7 +96,7 @@ class HandoffRules:
 
     largest_document: int
     teach_agents: bool
-    walkaway: WalkAway = WalkAway()
+    walkaway: WalkAway
     """For sessions that are handed over when nobody is there."""
 
 
