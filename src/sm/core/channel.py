@@ -6,8 +6,8 @@ Pure: paths are texts that somebody else has resolved, times are arguments, noth
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sm.core.ids import ContextId, HandoffName, SessionId
@@ -257,9 +257,60 @@ class ChannelHandoff(NewHandoff):
     def is_too_old(self, now: float, expiry: float) -> bool:
         return self.status is Status.ACTIVE and now - self.created_at > expiry
 
+    def given(self, claimant: Claimant, at: float) -> "ChannelHandoff":
+        """Claimed; or, held by this claimant before, with the process that will read it now."""
+        return replace(
+            self,
+            status=Status.CLAIMED,
+            claimed_by=claimant.session,
+            claimed_context=claimant.context,
+            claimed_pid=claimant.pid,
+            claimed_started=claimant.started,
+            claimed_at=self.claimed_at if self.is_held_by(claimant) else at,
+            transcript=claimant.transcript or self.transcript,
+        )
+
+    def released(self) -> "ChannelHandoff":
+        """Active again, as if nobody had claimed it."""
+        return replace(
+            self,
+            status=Status.ACTIVE,
+            claimed_by=None,
+            claimed_context=None,
+            claimed_pid=None,
+            claimed_started=None,
+            claimed_at=None,
+            transcript=None,
+        )
+
+    def consumed(self, by: SessionId, at: float) -> "ChannelHandoff":
+        return replace(self, status=Status.CONSUMED, consumed_by=by, consumed_at=at, ended_at=at)
+
+    def ended(self, status: Status, at: float) -> "ChannelHandoff":
+        return replace(self, status=status, ended_at=at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """Why a handoff was not given, or not changed; the words say what to do."""
 
     words: str
+
+
+def judged(
+    verdicts: Iterable[tuple[ChannelHandoff, bool]], waiting: Collection[str], now: float
+) -> Iterator[ChannelHandoff]:
+    """What becomes of claims whose process is gone; each with whether its transcript has it.
+
+    ``waiting`` are the channels in which one is active. They come newest first: of two that are
+    free again, the newer one waits.
+    """
+    filled = set(waiting)
+    for held, was_taken in verdicts:
+        if was_taken and held.claimed_by is not None:
+            yield held.consumed(held.claimed_by, now)
+        elif held.channel in filled:
+            yield held.ended(Status.SUPERSEDED, now)
+        else:
+            filled.add(held.channel)
+            yield held.released()
