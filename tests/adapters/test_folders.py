@@ -61,6 +61,16 @@ def test_an_open_file_is_closed_when_it_is_replaced(tmp_path: Path) -> None:
     assert ((tmp_path / "file").read_bytes(), _mode(tmp_path / "file")) == (b"new", 0o600)
 
 
+def test_a_file_that_cannot_be_written_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    """A disk that is full again and again must not fill with halves."""
+    (tmp_path / "file").mkdir()
+
+    with pytest.raises(OSError, match="Is a directory"):
+        write_private(tmp_path / "file", b"new")
+
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolders) -> None:
     """Directory, program, the caller's environment, and what the dialect adds to it."""
     folders.prepare(ADA, _line(folders), {"A": "1", "B": "1"}, "/shop")
