@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
 from sm.core.message import Message
+from sm.core.passage import Filed, Handoff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +139,17 @@ class CaptureArtifacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileHandoff:
+    """Note in its channel what became of a handoff. The ledger knows what it was told before."""
+
+    repeatable: ClassVar[bool] = True
+    handoff: HandoffId
+    status: Filed
+    was: Handoff
+    """As it was then: a handoff that is over is no part of its session any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClearContext:
     """Look first: tmux keeps the marks of the paste and of each Enter; the agent its context."""
 
@@ -187,6 +199,7 @@ Effect = (
     | SeekMessage
     | InterruptTurn
     | CaptureArtifacts
+    | FileHandoff
     | ClearContext
     | EraseCommand
     | QueueNotice

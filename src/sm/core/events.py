@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
-from sm.core.passage import Handoff
+from sm.core.passage import Filed, Handoff
 from sm.core.state import (
     AS_IT_COMES,
     USUAL,
@@ -388,6 +388,15 @@ class ArtifactsCaptured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffFiled:
+    """A handoff's channel was told of it; or could not be, which changes nothing."""
+
+    handoff: HandoffId
+    status: Filed
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClearTyped:
     """The agent's command for a fresh context was sent off; its own report comes next."""
 
@@ -486,6 +495,7 @@ Event = (
     | HandoffRequested
     | HandoffCancelled
     | ArtifactsCaptured
+    | HandoffFiled
     | ClearTyped
     | ClearRefused
     | CommandErased

@@ -16,6 +16,7 @@ from sm.core.effects import (
     ClearContext,
     Effect,
     EraseCommand,
+    FileHandoff,
     RelaunchAgent,
 )
 from sm.core.events import (
@@ -29,7 +30,7 @@ from sm.core.events import (
 from sm.core.ids import MessageId, SessionId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
-from sm.core.passage import AUTO, SELF, Handoff, HandoffState
+from sm.core.passage import AUTO, SELF, Filed, Handoff, HandoffState
 from sm.core.state import Session, State
 from sm.core.terminal import Obstacle
 
@@ -205,7 +206,8 @@ def capture_failed(session: Session, error: str, now: float) -> Result:
 def _leave(session: Session, handoff: Handoff, now: float) -> Result:
     """The context may go; but not without a document for the next one."""
     if handoff.document:
-        return _clear(session, handoff)
+        session, effects = _clear(session, handoff)
+        return session, (_filed(handoff, Filed.CLAIMED), *effects)
     session = session.with_handoff(handoff)
     return failed(session, f"no document could be written ({handoff.steps[-1].evidence})", now)
 
@@ -310,7 +312,8 @@ def context_replaced(session: Session, now: float, evidence: str) -> Result:
     session = session.with_handoff(replace(cleared, message=message.id)).with_timer(TIMER, None)
     session = session.with_timer(DEADLINE, now + GIVE_UP_AFTER)
     session = replace(session, refusals=0).with_timer("retry", None)
-    return delivery.queued(session, MessageQueued(message=message), now)
+    session, given = delivery.queued(session, MessageQueued(message=message), now)
+    return session, (_filed(cleared, Filed.CLAIMED), *given)
 
 
 def revived(session: Session, now: float) -> Session:
@@ -421,10 +424,34 @@ def _tell(session: Session, to: SessionId, handoff: Handoff, reason: str, now: f
 
 def _closed(session: Session, handoff: Handoff, now: float) -> Result:
     session = _unhurried(replace(session.with_handoff(handoff), refusals=0))
+    effects = _put_down(session, handoff)
     if session.turn is not None:
-        return session, ()
+        return session, effects
     # Their turn is over, and nothing goes on with it: now their senders are told.
-    return delivery.finish_accepted(session, now, how="its turn ended")
+    session, told = delivery.finish_accepted(session, now, how="its turn ended")
+    return session, (*effects, *told)
+
+
+def _put_down(session: Session, handoff: Handoff) -> tuple[Effect, ...]:
+    """What its channel is told of a handoff that is over, if it was ever told of it."""
+    if not any(step.step == "captured" for step in handoff.steps) or not handoff.document:
+        return ()
+    if handoff.state is HandoffState.DONE:
+        return (_filed(handoff, Filed.CONSUMED),)
+    # An agent that died on the way may have taken it in: its own record tells.
+    return (_filed(handoff, Filed.CLEARED),) if session.alive else ()
+
+
+def _filed(handoff: Handoff, status: Filed) -> Effect:
+    return FileHandoff(handoff=handoff.id, status=status, was=handoff)
+
+
+def recorded(session: Session) -> tuple[Effect, ...]:
+    """Its new context has a record: by it the channel can tell what became of the handoff."""
+    handoff = session.handoff
+    if handoff is None or handoff.state is not HandoffState.PROMPTING:
+        return ()
+    return (_filed(handoff, Filed.CLAIMED),)
 
 
 def in_hand(session: Session, mark: str) -> Handoff | None:

@@ -109,6 +109,17 @@ class Handoff:
 # --- what a handoff leaves behind ------------------------------------------------------------
 
 
+class Filed(StrEnum):
+    """What a handoff's channel is told of it."""
+
+    CLAIMED = "claimed"
+    """It is there, and its own successor has it."""
+    CONSUMED = "consumed"
+    """The new context reported it."""
+    CLEARED = "cleared"
+    """Nothing came of it: its context goes on."""
+
+
 class DocumentError(Exception):
     """A document that cannot be taken; the message says why and what to do."""
 

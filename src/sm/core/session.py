@@ -13,6 +13,7 @@ from sm.core.effects import (
     ClearContext,
     Effect,
     EraseCommand,
+    FileHandoff,
     KillAgent,
     LaunchAgent,
     LetGoPane,
@@ -43,6 +44,7 @@ from sm.core.events import (
     EnterPressed,
     Event,
     HandoffCancelled,
+    HandoffFiled,
     HandoffRequested,
     HookNoticed,
     KillRequested,
@@ -184,7 +186,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return _effect_failed(session, event, now)
         case (
             SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped()
-            | CommandErased()
+            | CommandErased() | HandoffFiled()
         ):  # fmt: skip
             return session, ()
         case _:
@@ -284,7 +286,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand)
+    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff)
 )
 """Nothing waits for their outcome."""
 

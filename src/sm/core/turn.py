@@ -119,7 +119,7 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
     session = delivery.record_begun(session, context.transcript)
     session = replace(session, context=context, ready=True, dialog=None, bell=bell)
     if not is_new:
-        return session, effects
+        return session, (*effects, *handoff.recorded(session))
     evidence = f"{event.hook.name}({event.source}) of context {(context.id or '')[:8]}"
     session, prompted = _begun_anew(session, old, now, evidence)
     return session, (*effects, *prompted)

@@ -9,6 +9,7 @@ from sm.core.effects import (
     CheckPane,
     ClearContext,
     EraseCommand,
+    FileHandoff,
     InterruptTurn,
     KillAgent,
     LaunchAgent,
@@ -37,6 +38,7 @@ from sm.core.ids import SessionId
 from sm.core.journal import PendingEffect
 from sm.core.state import Session, State
 from sm.engine.archivist import Archivist
+from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
@@ -61,12 +63,14 @@ class Actor:
         launcher: Launcher,
         reader: Reader,
         archivist: Archivist,
+        filing: Filing,
         log: Log,
     ) -> None:
         self._terminal = terminal
         self._typist = typist
         self._reader = reader
         self._archivist = archivist
+        self._filing = filing
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -171,6 +175,8 @@ class Actor:
                 return await self._typist.interrupt(session_id, effect)
             case CaptureArtifacts():
                 return await self._archivist.capture(self.loop.session(session_id), effect)
+            case FileHandoff():
+                return await self._filing.file(self.loop.session(session_id), effect)
             case ClearContext():
                 return await self._typist.clear(session_id, effect)
             case EraseCommand():

@@ -5,6 +5,7 @@ Each call returns when what it did is on the disk.
 
 import asyncio
 import contextlib
+import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,12 +38,13 @@ from sm.engine.adoption import NotAdoptableError
 from sm.engine.archivist import Archivist
 from sm.engine.degraded import degraded
 from sm.engine.drafts import Drafts
+from sm.engine.filing import Filing
 from sm.engine.handovers import Handovers
 from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.naming import RefusedError
-from sm.engine.ports import Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
+from sm.engine.ports import Channels, Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
 from sm.engine.reader import Reader
 from sm.engine.reports import Reports
 from sm.engine.typist import Typist
@@ -96,6 +98,8 @@ class HandoffRules:
 
     largest_document: int
     teach_agents: bool
+    expiry: float
+    """Seconds after which what waits in a channel is too old."""
     walkaway: WalkAway
     """For sessions that are handed over when nobody is there."""
 
@@ -141,6 +145,7 @@ class Engine:
         routes: Callable[[str], Collection[Route]],
         thresholds: Thresholds,
         handoffs: Handoffs,
+        channels: Channels,
         handoff_rules: HandoffRules,
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
@@ -160,7 +165,13 @@ class Engine:
         self._launcher = Launcher(terminal, processes, folders, dialects, hook_url)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
-        self.drafts = Drafts(dialects=dialects, handoffs=handoffs, clock=clock, redact=redact)
+        self.drafts = Drafts(
+            dialects=dialects,
+            handoffs=handoffs,
+            clock=clock,
+            redact=redact,
+            channel=lambda cwd: channels.of(cwd).name,
+        )
         archivist = Archivist(
             terminal,
             handoffs,
@@ -168,7 +179,17 @@ class Engine:
             raw_log=folders.raw_log,
             largest_document=handoff_rules.largest_document,
         )
-        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, log)
+        self.filing = Filing(
+            channels=channels,
+            handoffs=handoffs,
+            processes=processes,
+            clock=clock,
+            pid=os.getpid(),
+            expiry=handoff_rules.expiry,
+        )
+        self._actor = Actor(
+            terminal, typist, self._launcher, reader, archivist, self.filing, log
+        )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(

@@ -1,12 +1,13 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from sm.core.adoption import Found, Process, Spot
+from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
 from sm.core.events import HookEvent, UsageSeen
-from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
+from sm.core.ids import HandoffId, HandoffName, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
@@ -237,6 +238,56 @@ class Handoffs(Protocol):
 
     def git(self, cwd: str) -> str:
         """What git says of a directory, or why it could not; empty where there is none."""
+
+
+class LedgerFailedError(Exception):
+    """The channels' ledger cannot be used; the message says why and what to do."""
+
+
+class Channels(Protocol):
+    """Which project a folder belongs to, and the handoffs left there. Every call blocks."""
+
+    def of(self, cwd: str) -> Channel: ...
+
+    def create(self, new: NewHandoff) -> ChannelHandoff: ...
+
+    def claim(
+        self, handoff: HandoffName, claimant: Claimant, *, now: float, expiry: float
+    ) -> ChannelHandoff | Refusal: ...
+
+    def claim_from(
+        self,
+        channel: str,
+        claimant: Claimant,
+        *,
+        now: float,
+        expiry: float,
+        explicitly: bool = False,
+    ) -> ChannelHandoff | Refusal: ...
+
+    def consume(
+        self, handoff: HandoffName, by: SessionId, at: float
+    ) -> ChannelHandoff | Refusal: ...
+
+    def clear(
+        self, *, channel: str | None = None, handoff: HandoffName | None = None, at: float
+    ) -> list[ChannelHandoff]: ...
+
+    def expire(self, now: float, expiry: float) -> list[ChannelHandoff]: ...
+
+    def release_stale(
+        self,
+        is_alive: Callable[[int, int], bool],
+        transcript_has: Callable[[str, HandoffName], bool],
+        *,
+        now: float,
+    ) -> list[ChannelHandoff]: ...
+
+    def get(self, handoff: HandoffName) -> ChannelHandoff | None: ...
+
+    def history(
+        self, *, channel: str | None = None, session: SessionId | None = None, limit: int = 1000
+    ) -> list[ChannelHandoff]: ...
 
 
 class Processes(Protocol):

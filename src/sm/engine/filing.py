@@ -1,0 +1,195 @@
+"""Keeps each handoff in its channel: left there, given to its own successor, and what became of it.
+
+The session's own state decides; the channel's ledger follows it. A ledger that cannot be written
+never holds up a handoff.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sm.core.channel import (
+    ChannelHandoff,
+    Claimant,
+    Kind,
+    NewHandoff,
+    Refusal,
+)
+from sm.core.effects import FileHandoff
+from sm.core.events import Event, HandoffFiled
+from sm.core.ids import HandoffId, HandoffName, SessionId
+from sm.core.inline import Loaded, load
+from sm.core.passage import AUTO, DocumentError, Filed, Handoff
+from sm.core.state import Session
+from sm.engine.naming import NotFoundError, RefusedError
+from sm.engine.ports import Channels, Clock, Handoffs, LedgerFailedError, Processes
+
+CHANNEL_FILE = "channel.md"
+"""A document an agent wrote, with the lines that say which handoff it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A channel's handoff, for whoever asked for it."""
+
+    handoff: ChannelHandoff
+    text: str
+    """Between its marks, as it is to be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filing:
+    channels: Channels
+    handoffs: Handoffs
+    processes: Processes
+    clock: Clock
+    pid: int
+    """Our own: whoever hands over for a session that lives in our terminal."""
+    expiry: float
+
+    async def file(self, session: Session, effect: FileHandoff) -> Event:
+        handoff = next((h for h in session.handoffs if h.id == effect.handoff), effect.was)
+        try:
+            evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
+        except (LedgerFailedError, DocumentError, OSError, ValueError) as error:
+            evidence = f"not written: {error}"
+        return HandoffFiled(handoff=effect.handoff, status=effect.status, evidence=evidence)
+
+    def _file(self, session: Session, handoff: Handoff, status: Filed) -> str:
+        name = HandoffName(handoff.id)
+        now = self.clock.now()
+        match status:
+            case Filed.CLAIMED:
+                self._left(session, handoff)
+                given = self.channels.claim(
+                    name, self._claimant(session), now=now, expiry=self.expiry
+                )
+                return _words(given)
+            case Filed.CONSUMED:
+                return _words(self.channels.consume(name, session.id, now))
+            case Filed.CLEARED:
+                return f"{len(self.channels.clear(handoff=name, at=now))} put away"
+
+    def _left(self, session: Session, handoff: Handoff) -> None:
+        channel = self.channels.of(session.cwd)
+        self.channels.create(
+            NewHandoff(
+                id=HandoffName(handoff.id),
+                channel=channel.name,
+                root=channel.root,
+                kind=Kind(handoff.kind),
+                session=session.id,
+                context=handoff.context_id,
+                created_at=handoff.requested_at,
+                created_by_pid=self.pid,
+                working_dir=session.cwd,
+                document=self._document(session, handoff, channel.name),
+            )
+        )
+
+    def _document(self, session: Session, handoff: Handoff, channel: str) -> str:
+        if handoff.kind == AUTO:
+            return handoff.document
+        text = self.handoffs.beside(session.id, handoff.id, Path(handoff.document).name) or ""
+        fields = {
+            "HANDOFF-ID": handoff.id,
+            "SESSION": handoff.context_id or session.id,
+            "CHANNEL": channel,
+            "CREATED": f"{datetime.fromtimestamp(handoff.requested_at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "TYPE": handoff.kind,
+            "WORKING-DIR": session.cwd.replace("\n", "%0A").replace("-->", "--%3E"),
+        }
+        head = "".join(f"<!-- {name}: {told} -->\n" for name, told in fields.items())
+        self.handoffs.keep_beside(session.id, handoff.id, {CHANNEL_FILE: f"{head}\n{text}"})
+        return str(Path(self.handoffs.place(session.id, handoff.id), CHANNEL_FILE))
+
+    def _claimant(self, session: Session) -> Claimant:
+        """The agent that will read it; in our own terminal, we stand for the next one."""
+        pane = session.pane
+        is_there = pane is not None and not session.wrapped
+        pid = pane.pid if pane is not None and is_there else self.pid
+        started = pane.started if pane is not None and is_there else self.processes.started(pid)
+        return Claimant(
+            session=session.id,
+            # The same claimant before and after: its new context has no name yet.
+            context=None,
+            pid=pid,
+            started=started or 0,
+            transcript=session.context.transcript,
+        )
+
+    # --- asked for by people and agents ----------------------------------------------------
+
+    def channel_of(self, cwd: str) -> str | None:
+        """The channel a session's directory belongs to; None where that cannot be told."""
+        try:
+            return self.channels.of(cwd).name
+        except (LedgerFailedError, OSError, ValueError):
+            return None
+
+    def found(self, handoff: HandoffId) -> ChannelHandoff | None:
+        try:
+            return self.channels.get(HandoffName(handoff))
+        except (LedgerFailedError, OSError, ValueError):
+            return None
+
+    async def take(self, session: Session, channel: str | None) -> Given:
+        """Give what waits in a channel to a session that asks for it."""
+        return await asyncio.to_thread(self._take, session, channel)
+
+    def _take(self, session: Session, channel: str | None) -> Given:
+        self.settle()
+        name = channel or self.channels.of(session.cwd).name
+        given = self.channels.claim_from(
+            name,
+            self._claimant(session),
+            now=self.clock.now(),
+            expiry=self.expiry,
+            explicitly=True,
+        )
+        if isinstance(given, Refusal):
+            raise RefusedError(given.words)
+        text = Path(given.document).read_text(errors="replace")
+        about = Loaded(
+            id=given.id,
+            channel=given.channel,
+            context=given.context or given.session,
+            kind=given.kind,
+            document=given.document,
+        )
+        return Given(handoff=given, text=load(about, text))
+
+    async def clear(self, channel: str) -> list[ChannelHandoff]:
+        cleared = await asyncio.to_thread(
+            self.channels.clear, channel=channel, at=self.clock.now()
+        )
+        if not cleared:
+            raise NotFoundError(f"Nothing waits in the channel {channel}.")
+        return cleared
+
+    def settle(self) -> None:
+        """Bring the ledger up to date: what is too old, and what became of each claim."""
+        now = self.clock.now()
+        self.channels.expire(now, self.expiry)
+        self.channels.release_stale(self._lives, _has, now=now)
+
+    def _lives(self, pid: int, started: int) -> bool:
+        return self.processes.started(pid) == started
+
+
+def _has(transcript: str, handoff: HandoffName) -> bool:
+    """Whether an agent's own record shows that it was given a handoff."""
+    wanted = f"HANDOFF LOADED (ID: {handoff})".encode()
+    prompted = f"(handoff {handoff})".encode()
+    try:
+        with Path(transcript).open("rb") as file:
+            return any(wanted in line or prompted in line for line in file)
+    except FileNotFoundError:
+        # Agents write it with the first prompt.
+        return False
+
+
+def _words(given: ChannelHandoff | Refusal) -> str:
+    return given.words if isinstance(given, Refusal) else f"{given.status} in {given.channel}"
