@@ -59,6 +59,37 @@ def test_bash_completes_commands_options_and_names(sm: Sm) -> None:
     assert _ask(sm, "bash", "-c", BASH, "-", script, "show", "ad") == ["ada"]
 
 
+def test_bash_completes_folders_and_what_can_be_done_with_them(sm: Sm) -> None:
+    """Where a folder is meant; the actions only as the first word."""
+    script = _script(sm, "bash")
+    (sm.work / "address-book").mkdir()
+
+    first = set(_ask(sm, "bash", "-c", BASH, "-", script, "channel", "add"))
+    assert {"add", "address-book"} <= first
+    assert _ask(sm, "bash", "-c", BASH, "-", script, "channel", "add", "add") == ["address-book"]
+    assert _ask(sm, "bash", "-c", BASH, "-", script, "channel", "re") == ["remove"]
+
+
+def test_fish_completes_folders_and_what_can_be_done_with_them(sm: Sm) -> None:
+    _needs("fish")
+    ask = 'source $argv[1]; complete --do-complete "$argv[2]"'
+    script = _script(sm, "fish")
+    (sm.work / "addresses").mkdir()
+
+    assert {"add", "addresses/"} <= set(_ask(sm, "fish", "-c", ask, script, "sm channel ad"))
+    assert "addresses/" in _ask(sm, "fish", "-c", ask, script, "sm new --cwd ad")
+    assert "ada" in _ask(sm, "fish", "-c", ask, script, "sm show ad")
+
+
+def test_zsh_offers_folders_and_what_can_be_done_with_them(sm: Sm) -> None:
+    _needs("zsh")
+    script = _script(sm, "zsh").read_text()
+
+    assert ":_sm_channel" in script
+    assert ":_files -/" in script
+    assert "(add remove)" in script
+
+
 def test_fish_completes_commands_options_and_names(sm: Sm) -> None:
     """Names are asked of sm itself."""
     _needs("fish")

@@ -22,12 +22,17 @@ critical_threshold = "65%"
 fallback_tool_count = 500
 check_frequency = 1
 [handoff]
+expiry = "2h"
+max_restarts = 10
+cooldown = "2m"
+deadline = "10m"
 max_document = "1MB"
 teach_agents = true
 [delivery]
 routes = {}
 [redaction]
 patterns = {}
+[channels]
 [daemon]
 log_level = "info"
 log_size = "5MB"
@@ -60,6 +65,17 @@ def test_tables_within_tables_can_be_copied_back(own: Sm) -> None:
     assert own.run("config") == shown
 
 
+def test_folders_can_be_copied_back(own: Sm) -> None:
+    """Whatever they are called."""
+    own.home.config.write_text('[channels]\n"/a \\"b\\"\\n\\u007fü" = "api"\n"~" = "home"\n')
+
+    shown = own.run("config")
+
+    assert '"~" = "home"' in shown
+    own.home.config.write_text(shown)
+    assert own.run("config") == shown
+
+
 def test_an_unknown_route_is_named(own: Sm) -> None:
     own.home.config.write_text('[delivery.routes]\nclaude = ["pigeon"]\n')
 
@@ -76,7 +92,7 @@ def test_json_has_the_same_tables(own: Sm) -> None:
     shown = own.json("config")
 
     assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "delivery",
-                           "redaction", "daemon"]  # fmt: skip
+                           "redaction", "channels", "daemon"]  # fmt: skip
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

@@ -37,6 +37,7 @@ FLAGS = {
     "handoff": "--template --check --json",
     "handoffs": "--limit --json",
     "context": "--on --off --json",
+    "channel": "--json",
     "redact": "--json",
     "daemon": "--json",
     "config": "--json",

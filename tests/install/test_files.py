@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sm.install.files import InstallError, check_writable, read, write
+from sm.install.files import InstallError, check_writable, read, shown, write
 
 
 @pytest.fixture
@@ -119,3 +119,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         write(read(tmp_path / "settings.json"), b"new")
     with pytest.raises(InstallError, match="Not a directory"):
         write(snapshot, b"new")
+
+
+def test_a_path_is_shown_on_one_line() -> None:
+    """Refusals are one line, whatever somebody called a folder."""
+    assert (shown(Path("/ünï x")), shown("/a\nb")) == ("/ünï x", "'/a\\nb'")

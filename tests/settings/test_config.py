@@ -7,8 +7,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sm.core.channel import NAME, NAME_RULE
 from sm.core.message import Route
-from sm.settings.config import ROUTES, ConfigError, Settings, load, percent, seconds, size
+from sm.settings.config import (
+    CHANNEL,
+    CHANNEL_RULE,
+    ROUTES,
+    ConfigError,
+    Settings,
+    load,
+    parse,
+    percent,
+    registry,
+    seconds,
+    size,
+)
 
 MONITOR = "[context_monitor]\n"
 
@@ -34,6 +47,9 @@ def test_without_a_file_the_defaults_hold(path: Path) -> None:
     assert (loaded.store.url, loaded.archive.retention) == ("sqlite", "90d")
     assert (loaded.daemon.log_level, loaded.daemon.log_size) == ("info", "5MB")
     assert (loaded.handoff.max_document, loaded.handoff.teach_agents) == ("1MB", True)
+    assert (loaded.handoff.expiry, loaded.handoff.max_restarts) == ("2h", 10)
+    assert (loaded.handoff.cooldown, loaded.handoff.deadline) == ("2m", "10m")
+    assert loaded.channels == {}
 
 
 def test_what_the_file_says_is_taken(path: Path) -> None:
@@ -108,6 +124,11 @@ def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -
         ("[daemon]\nlog_level = 'loud'\n", "daemon.log_level must be debug, info, warning or"),
         ("[daemon]\nlog_size = 'big'\n", 'daemon.log_size must be a size such as "5MB"'),
         ("[handoff]\nmax_document = 'big'\n", 'handoff.max_document must be a size such as "1MB"'),
+        ("[handoff]\nexpiry = 'soon'\n", 'handoff.expiry must be a time such as "2h", "10m" or'),
+        ("[handoff]\nexpiry = '0s'\n", "handoff.expiry must be a time such as"),
+        ("[handoff]\ndeadline = '0m'\n", "handoff.deadline must be a time such as"),
+        ("[handoff]\ncooldown = '2'\n", "handoff.cooldown must be a time such as"),
+        ("[handoff]\nmax_restarts = -1\n", "handoff.max_restarts must be 0 or more."),
         (f"[daemon]\nlog_size = '{'9' * 400}B'\n", "daemon.log_size must be a size such as"),
     ],
 )
@@ -230,3 +251,54 @@ def test_a_pattern_that_cannot_be_used_is_named(path: Path, text: str, words: st
 
     assert said.startswith(f"{path}: redaction.patterns")
     assert words in said
+
+
+# --- channels ---------------------------------------------------------------------------------
+
+
+def test_folders_are_registered_under_names(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tilde is the person's home; two folders may share a name."""
+    monkeypatch.setenv("HOME", "/home/me")
+    path.write_text('[channels]\n"~/src/api" = "api"\n"/srv/ünï: x" = "api"\n"~" = "home"\n')
+
+    settings = load(path)
+
+    assert settings.channels == {"~/src/api": "api", "/srv/ünï: x": "api", "~": "home"}
+    assert registry(settings) == {
+        "/home/me/src/api": "api",
+        "/srv/ünï: x": "api",
+        "/home/me": "home",
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('"src/api" = "api"', 'channels."src/api" must be a name for an absolute folder such as'),
+        ('"" = "api"', 'channels."" must be a name for an absolute folder'),
+        ('"/a\\u0000" = "api"', 'channels."/a\\u0000" must be a name for an absolute folder'),
+        ('"~nobody-of-that-name/x" = "api"', 'channels."~nobody-of-that-name/x" must be a name'),
+        ('"/a" = "../../x"', "channels.\"/a\" must be 1 to 64 letters, digits, '-', '_' or '.', "),
+        (
+            '"/a" = "a"\n"/b/../a/" = "b"',
+            "channels.\"/b/../a/\" must be 'a', as the same",
+        ),
+        ('"/a" = "api"\n"/b" = "API"', "channels.\"/b\" must be spelt 'api', as it is above"),
+        ('"/a" = 5', "channels[...]: expected `str`, got `int`."),
+    ],
+)
+def test_a_channel_that_cannot_be_one_is_named(path: Path, lines: str, words: str) -> None:
+    assert _refusal(path, f"[channels]\n{lines}\n").startswith(f"{path}: {words}")
+
+
+def test_the_core_has_the_same_rule_for_names() -> None:
+    """A name the configuration takes is one the ledger takes."""
+    assert (CHANNEL.pattern, CHANNEL_RULE) == (NAME.pattern, NAME_RULE)
+
+
+def test_a_text_is_judged_before_it_is_written(path: Path) -> None:
+    """As if it were the file."""
+    assert parse(b"[tmux]\nhistory_limit = 1000\n", path).tmux.history_limit == 1000
+    with pytest.raises(ConfigError, match="unknown key x"):
+        parse(b"x = 1\n", path)
+    assert not path.exists()

@@ -40,13 +40,18 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _complete_names(whole: argparse.ArgumentParser) -> None:
-    """Have zsh ask sm wherever a session is meant."""
+    """Have zsh ask sm wherever a session is meant; folders complete in every shell."""
+    import shtab
+
     for subparsers in whole._actions:
         if isinstance(subparsers, argparse._SubParsersAction):
             for command in subparsers.choices.values():
                 for action in command._actions:
                     if action.metavar == "SESSION":
                         action.complete = {"zsh": "_sm_names"}
+                    if action.metavar == "DIR":
+                        asked = {"zsh": "_sm_channel"} if action.dest == "what" else {}
+                        action.complete = {**shtab.DIRECTORY, **asked}
 
 
 def _fish() -> str:
@@ -58,6 +63,8 @@ def _fish() -> str:
         lines.append(f"complete -c sm -n '{seen}' -a {name} -d {about!r}")
         command = argparse.ArgumentParser(prog=name)
         import_module(f"sm.cli.{name}").add_arguments(command)
+        if name == "channel":
+            lines.append(f"complete -c sm -n '__fish_seen_subcommand_from {name}' -a 'add remove'")
         for action in command._actions:
             flags = [f.removeprefix("--") for f in action.option_strings if f.startswith("--")]
             lines += [
@@ -66,6 +73,8 @@ def _fish() -> str:
             ]
             if action.metavar == "FILE":
                 lines.append(f"complete -c sm -n '__fish_seen_subcommand_from {name}' -F")
+            if action.metavar == "DIR":
+                lines.append(_fish_folders(name, action))
             if action.metavar == "SESSION":
                 lines.append(
                     f"complete -c sm -n '__fish_seen_subcommand_from {name}' "
@@ -74,11 +83,21 @@ def _fish() -> str:
     return "\n".join(lines)
 
 
+def _fish_folders(command: str, action: argparse.Action) -> str:
+    """Behind its option, where it is one's value."""
+    where = f"complete -c sm -n '__fish_seen_subcommand_from {command}'"
+    options = [f"-l {flag.removeprefix('--')} -r" for flag in action.option_strings[:1]]
+    return " ".join([where, *options, "-a '(__fish_complete_directories)'"])
+
+
 _ZSH_NAMES = """
 _sm_names() {
   local -a names
   names=(${(f)"$(sm ls 2>/dev/null | awk 'NR > 1 && $1 ~ /^[0-9a-f]+$/ {print $2}')"})
   compadd -a names
+}
+_sm_channel() {
+  _alternative 'actions:action:(add remove)' 'folders:folder:_files -/'
 }"""
 
 _BASH_NAMES = """
@@ -93,6 +112,8 @@ _sm_with_names() {
   case "${COMP_WORDS[1]}" in
     show|explain|attach|kill|release|rename|wait|tail|log|send|messages|remind)
       [[ ${COMP_WORDS[COMP_CWORD]} == -* ]] || _sm_names ;;
+    channel)
+      [[ $COMP_CWORD -ne 2 ]] || COMPREPLY+=($(compgen -W "add remove" -- "${COMP_WORDS[2]}")) ;;
   esac
 }
 complete -F _sm_with_names sm"""

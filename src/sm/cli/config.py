@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import re
 import sys
 
 from sm.cli.output import print_json
+from sm.install.tables import quoted
 from sm.settings.home import Home
 
 EXAMPLE = "sm config check"
@@ -43,13 +45,20 @@ def run(args: argparse.Namespace) -> int:
     for table, values in tables.items():
         print(f"[{table}]")
         for key, value in values.items():
-            print(f"{key} = {_toml(value)}")
+            print(f"{_key(key)} = {_toml(value)}")
     return 0
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else quoted(key)
 
 
 def _toml(value: object) -> str:
     """A value as config.toml holds it: as JSON does, but for tables."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
+        inner = ", ".join(f"{quoted(key)} = {_toml(item)}" for key, item in value.items())
         return f"{{{inner}}}"
-    return json.dumps(value, ensure_ascii=False)
+    return quoted(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")

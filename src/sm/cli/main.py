@@ -35,6 +35,7 @@ COMMANDS = {
     "handoff": "hand your own work over to a fresh context of yours",
     "handoffs": "handoffs with the steps that prove them",
     "context": "how full a session's context is",
+    "channel": "which channel a folder belongs to; register folders",
     "redact": "replace the secrets in a text",
     "install": "merge our hooks into the settings of agents you start yourself",
     "uninstall": "take our hooks out again",

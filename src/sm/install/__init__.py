@@ -1,4 +1,5 @@
-"""Merging our hooks into the settings of agents that people start themselves, and back out.
+"""Changes to people's own files, without a daemon: each shown or asked for, whole or not at all.
 
-Works on files alone: no daemon is needed, none is started.
+Our hooks in the settings of agents that people start themselves, in and back out again; folders
+registered as channels in our configuration.
 """

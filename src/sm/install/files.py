@@ -29,6 +29,12 @@ class Snapshot:
     mode: int = NEW_MODE
 
 
+def shown(path: Path | str) -> str:
+    """A path on one line, whatever it is called."""
+    name = str(path)
+    return name if name.isprintable() else ascii(name)
+
+
 def read(path: Path) -> Snapshot:
     real = Path(os.path.realpath(path))
     try:

@@ -1,5 +1,7 @@
 """The configuration file: typed, loaded once; an error names the file and the key."""
 
+import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -11,7 +13,7 @@ import msgspec
 from sm.redaction.own import complaint
 from sm.settings.times import seconds
 
-__all__ = ["ConfigError", "Settings", "check", "load", "seconds", "size"]
+__all__ = ["ConfigError", "Settings", "check", "load", "parse", "registry", "seconds", "size"]
 
 
 class ConfigError(Exception):
@@ -70,10 +72,14 @@ class ContextMonitor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class HandoffSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How sessions pass from one context to the next."""
 
-    deadline: str = "10m"
-    """How long an agent that nobody watches may take to write its own, once its context is full."""
+    expiry: str = "2h"
+    """A handoff in a channel that nobody claimed by then is expired."""
+    max_restarts: int = 10
+    """How often one run of the walk-away wrapper restarts its agent."""
     cooldown: str = "2m"
-    """The least time from one automatic handoff of a session to its next."""
+    """The shortest time between two automatic handoffs of one session."""
+    deadline: str = "10m"
+    """How long an agent whose context is critical may take to hand off by itself."""
     max_document: str = "1MB"
     """A larger handoff document is refused."""
     teach_agents: bool = True
@@ -104,6 +110,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     handoff: HandoffSettings = HandoffSettings()
     delivery: Delivery = Delivery()
     redaction: RedactionSettings = RedactionSettings()
+    channels: dict[str, str] = {}
+    """Folders, and the channel each belongs to with everything below it."""
     daemon: Daemon = Daemon()
 
 
@@ -115,6 +123,11 @@ def load(path: Path) -> Settings:
         return Settings()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}.") from None
+    return parse(text, path)
+
+
+def parse(text: bytes, path: Path) -> Settings:
+    """The settings such a file would hold."""
     try:
         raw = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
@@ -148,12 +161,8 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     is_fine = _can(seconds, settings.archive.retention)
     yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
     yield from _monitor_rules(settings.context_monitor)
-    for key in ("deadline", "cooldown"):
-        is_fine = _can(seconds, getattr(settings.handoff, key))
-        yield f"handoff.{key}", is_fine, 'a time such as "10m" or "90s"'
-    largest = settings.handoff.max_document
-    is_fine = _can(size, largest) and size(largest) > 0
-    yield "handoff.max_document", is_fine, 'a size such as "1MB" or "300KB"'
+    yield from _handoff_rules(settings.handoff)
+    yield from _channel_rules(settings.channels)
     for agent, routes in settings.delivery.routes.items():
         is_fine = all(route in ROUTES for route in routes)
         yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
@@ -179,6 +188,42 @@ def _monitor_rules(monitor: ContextMonitor) -> Iterator[tuple[str, bool, str]]:
     is_fine = monitor.fallback_tool_count > 0
     yield "context_monitor.fallback_tool_count", is_fine, "more than 0"
     yield "context_monitor.check_frequency", monitor.check_frequency > 0, "more than 0"
+
+
+def _handoff_rules(handoff: HandoffSettings) -> Iterator[tuple[str, bool, str]]:
+    words = 'a time such as "2h", "10m" or "90s"'
+    for name, given in (("expiry", handoff.expiry), ("deadline", handoff.deadline)):
+        yield f"handoff.{name}", _can(seconds, given) and seconds(given) > 0, f"{words}, above 0"
+    yield "handoff.cooldown", _can(seconds, handoff.cooldown), words
+    yield "handoff.max_restarts", handoff.max_restarts >= 0, "0 or more"
+    largest = handoff.max_document
+    is_fine = _can(size, largest) and size(largest) > 0
+    yield "handoff.max_document", is_fine, 'a size such as "1MB" or "300KB"'
+
+
+def _channel_rules(channels: dict[str, str]) -> Iterator[tuple[str, bool, str]]:
+    seen: dict[str, str] = {}
+    spelt: dict[str, str] = {}
+    for folder, name in channels.items():
+        key = f"channels.{json.dumps(folder, ensure_ascii=False)}"
+        place = expanded(folder)
+        is_fine = place.startswith("/") and "\0" not in place
+        yield key, is_fine, 'a name for an absolute folder such as "~/src/api"'
+        yield key, CHANNEL.fullmatch(name) is not None, CHANNEL_RULE
+        first = seen.setdefault(os.path.normpath(place), name)
+        yield key, first == name, f"{first!r}, as the same folder is called above"
+        first = spelt.setdefault(name.casefold(), name)
+        yield key, first == name, f"spelt {first!r}, as it is above: names become file names"
+
+
+def expanded(folder: str) -> str:
+    """A folder of ``[channels]`` with the person's home in the place of ``~``."""
+    return os.path.expanduser(folder)  # noqa: PTH111 - a Path would refuse what has no home
+
+
+def registry(settings: Settings) -> dict[str, str]:
+    """Registered folders, absolute, and the channel of each."""
+    return {expanded(folder): name for folder, name in settings.channels.items()}
 
 
 def _is_threshold(given: str | int) -> bool:
@@ -214,6 +259,8 @@ def size(text: str) -> int:
 
 ROUTES = ("stop_reply", "tool_result", "doorbell", "paste", "interrupt")
 """Every way of getting text into an agent."""
+CHANNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+CHANNEL_RULE = "1 to 64 letters, digits, '-', '_' or '.', beginning with a letter or digit"
 _LEVELS = ("debug", "info", "warning", "error")
 _SOCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BYTES = {"B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}

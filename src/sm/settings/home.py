@@ -91,6 +91,10 @@ class Home:
         return self.state / "sessions"
 
     @property
+    def channels(self) -> Path:
+        return self.state / "channels"
+
+    @property
     def adopted(self) -> Path:
         """A file for each living adopted session: hooks of others are listened to meanwhile."""
         return self.state / "adopted"
