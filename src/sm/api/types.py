@@ -249,6 +249,33 @@ class HandoffView(TypedDict):
     consumed_at: float | None
 
 
+class LoadBody(TypedDict):
+    session: str
+    """Who asks for it."""
+    channel: NotRequired[str | None]
+    """That of the session's directory, if not given."""
+    send: NotRequired[bool]
+    """Send it to the session, in place of giving it to the caller."""
+
+
+class LoadedView(TypedDict):
+    """A channel's handoff, as `sm handoffs load --json` prints it."""
+
+    id: str
+    channel: str
+    kind: str
+    document: str
+    """Where the whole of it is."""
+    text: str
+    message: str | None
+    """The message it was sent as."""
+
+
+class ClearedView(TypedDict):
+    channel: str
+    cleared: list[str]
+
+
 class NewHandoffBody(TypedDict):
     requester_session_id: str
     file_path: NotRequired[str]

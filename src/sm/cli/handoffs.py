@@ -4,6 +4,8 @@ sm handoffs [SESSION]     list them
 sm handoffs show ID       one, with its steps and files
 sm handoffs cancel ID     withdraw one whose context was not cleared yet
 sm handoffs draft SESSION the document sm would write by itself; nothing is done
+sm handoffs load          take over what waits in this channel, inside a session
+sm handoffs clear         put away what waits in a channel, unread
 """
 
 import argparse
@@ -11,7 +13,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import HandoffView
-from sm.cli import drafting
+from sm.cli import drafting, loading
 from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm handoffs ada"
@@ -19,15 +21,19 @@ EXAMPLE = "sm handoffs ada"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "what", metavar="SESSION", nargs="?", help="of one session only; or: show, cancel, draft"
+        "what",
+        metavar="SESSION",
+        nargs="?",
+        help="of one session only; or: show, cancel, draft, load, clear",
     )
     parser.add_argument(
         "id",
         metavar="ID",
         nargs="?",
-        help="the handoff, for show and cancel; the session, for draft",
+        help="the handoff, for show and cancel; the session, for draft and load",
     )
     drafting.add_arguments(parser)
+    parser.add_argument("--channel", metavar="NAME", help="of this channel; for load and clear too")
     parser.add_argument("--limit", type=at_least(1), default=50, metavar="N", help="the newest N")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -37,15 +43,17 @@ def run(args: argparse.Namespace) -> int:
         return _one(args.what, args.id, as_json=args.json)
     if args.what == "draft":
         return drafting.run(args)
+    if args.what in ("load", "clear"):
+        return loading.run(args)
     if args.transcript is not None:
         raise RefusedError("--transcript is for: sm handoffs draft --transcript FILE", 400)
     if args.id is not None:
         raise RefusedError(
             f"{args.what!r} is no action. There are: sm handoffs show ID, cancel ID,"
-            " draft SESSION.",
+            " draft SESSION, load, clear.",
             400,
         )
-    query = {"session": args.what or "", "limit": args.limit}
+    query = {"session": args.what or "", "channel": args.channel or "", "limit": args.limit}
     found = cast("list[HandoffView]", client().call("GET", "/handoffs", query=query))
     if args.json:
         print_json(found)
@@ -53,12 +61,13 @@ def run(args: argparse.Namespace) -> int:
         print("No handoffs.")
     else:
         table(
-            ["ID", "SESSION", "KIND", "STATE", "CONTEXT", "ASKED", "WHY / EVIDENCE", "DOCUMENT"],
+            ["ID", "SESSION", "KIND", "STATE", "CHANNEL", "STATUS", "CONTEXT", "ASKED",
+             "WHY / EVIDENCE"],
             [
                 [
                     h["id"], h["session_name"], h["kind"], coloured(h["state"]),
-                    _contexts(h), clock(h["requested_at"]),
-                    brief(h["waiting"] or h["steps"][-1]["evidence"]), brief(h["source"], 40),
+                    h["channel"] or "-", h["status"] or "-", _contexts(h),
+                    clock(h["requested_at"]), brief(h["waiting"] or h["steps"][-1]["evidence"]),
                 ]
                 for h in found
             ],
@@ -69,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
 def _contexts(handoff: HandoffView) -> str:
     """From which context; and to which, where it came so far."""
     left = handoff["context"]
+    if not left:
+        return "-"
     return f"{left} → {left + 1}" if handoff["state"] in ("prompting", "done") else str(left)
 
 
@@ -96,6 +107,8 @@ def _print(handoff: HandoffView) -> None:
         print(f"  {dim(clock(step['at']))}  {name}  {step['evidence']}")
     if handoff["waiting"]:
         print(f"  waits: {handoff['waiting']}")
+    if handoff["channel"]:
+        print(f"  {'channel':10}  {handoff['channel']}: {handoff['status']}")
     for name, path in (
         ("document", handoff["document"]),
         ("dump", handoff["dump"]),

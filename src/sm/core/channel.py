@@ -19,6 +19,10 @@ _HANDOFF_NAME = re.compile(r"HO-\d{8}-\d{6}-[0-9a-f]{8}")
 _FIRST_LINE = re.compile(r"\ufeff?<!-- HANDOFF-ID: (\S+) -->\s*")
 
 
+class LedgerFailedError(Exception):
+    """What is known of the channels' handoffs cannot be used now; the message says what to do."""
+
+
 class ChannelError(ValueError):
     """A name that cannot be one; the message says what is expected."""
 

@@ -14,7 +14,7 @@ from sm.core.state import Limit, Thresholds, WalkAway
 from sm.daemon.tokens import Tokens
 from sm.engine.actor import Log
 from sm.engine.engine import Engine, HandoffRules
-from sm.engine.ports import Store, Terminal
+from sm.engine.ports import Channels, Store, Terminal
 from sm.settings.config import ContextMonitor, Settings, percent, seconds, size
 from sm.settings.home import Home
 
@@ -31,6 +31,7 @@ def compose(
     routes: Routes,
     hook_url: Callable[[SessionId], str | None],
     log: Log,
+    channels: Channels,
     restarts: int | None = None,
 ) -> Engine:
     """``restarts``: how often at most a session is handed over when nobody is there."""
@@ -50,9 +51,11 @@ def compose(
         token=tokens.of_session,
         redact=_redactor(settings),
         handoffs=HandoffFolders(folders.folder),
+        channels=channels,
         handoff_rules=HandoffRules(
             largest_document=size(rules.max_document),
             teach_agents=rules.teach_agents,
+            expiry=seconds(rules.expiry),
             walkaway=WalkAway(
                 deadline=seconds(rules.deadline), cooldown=seconds(rules.cooldown), limit=restarts
             ),

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import structlog
 
+from sm.adapters.channels.book import ChannelBook
 from sm.adapters.folders import SessionFolders, keep_written
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
@@ -37,7 +38,7 @@ from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
 from sm.engine.ports import Store
-from sm.settings.config import ConfigError, Settings, load, seconds
+from sm.settings.config import ConfigError, Settings, load, registry, seconds
 from sm.settings.home import Home
 from sm.version import VERSION
 from sm.web.app import build
@@ -156,6 +157,7 @@ class Worker:
             routes=allowed_routes(self.settings),
             hook_url=self._hook_url,
             log=self.log,
+            channels=ChannelBook(self.home.channels, registry(self.settings)),
         )
 
     def _hook_url(self, session: SessionId) -> str | None:

@@ -170,7 +170,7 @@ class Engine:
             handoffs=handoffs,
             clock=clock,
             redact=redact,
-            channel=lambda cwd: channels.of(cwd).name,
+            channel=lambda cwd: self.filing.channel_of(cwd) or Path(cwd).name,
         )
         archivist = Archivist(
             terminal,
@@ -187,9 +187,7 @@ class Engine:
             pid=os.getpid(),
             expiry=handoff_rules.expiry,
         )
-        self._actor = Actor(
-            terminal, typist, self._launcher, reader, archivist, self.filing, log
-        )
+        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, self.filing, log)
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(

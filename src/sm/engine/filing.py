@@ -5,7 +5,6 @@ never holds up a handoff.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +13,21 @@ from sm.core.channel import (
     ChannelHandoff,
     Claimant,
     Kind,
+    LedgerFailedError,
     NewHandoff,
     Refusal,
+    Status,
 )
 from sm.core.effects import FileHandoff
 from sm.core.events import Event, HandoffFiled
-from sm.core.ids import HandoffId, HandoffName, SessionId
+from sm.core.ids import HandoffName
 from sm.core.inline import Loaded, load
 from sm.core.passage import AUTO, DocumentError, Filed, Handoff
 from sm.core.state import Session
 from sm.engine.naming import NotFoundError, RefusedError
-from sm.engine.ports import Channels, Clock, Handoffs, LedgerFailedError, Processes
+from sm.engine.ports import Channels, Clock, Handoffs, Processes
 
+SETTLED_AT_ONCE = 500
 CHANNEL_FILE = "channel.md"
 """A document an agent wrote, with the lines that say which handoff it is."""
 
@@ -129,12 +131,6 @@ class Filing:
         except (LedgerFailedError, OSError, ValueError):
             return None
 
-    def found(self, handoff: HandoffId) -> ChannelHandoff | None:
-        try:
-            return self.channels.get(HandoffName(handoff))
-        except (LedgerFailedError, OSError, ValueError):
-            return None
-
     async def take(self, session: Session, channel: str | None) -> Given:
         """Give what waits in a channel to a session that asks for it."""
         return await asyncio.to_thread(self._take, session, channel)
@@ -161,10 +157,19 @@ class Filing:
         )
         return Given(handoff=given, text=load(about, text))
 
+    async def all(self, limit: int) -> dict[str, ChannelHandoff]:
+        """The newest handoffs of all channels, brought up to date, by their ids."""
+        try:
+            return await asyncio.to_thread(self._all, limit)
+        except (LedgerFailedError, OSError):
+            return {}
+
+    def _all(self, limit: int) -> dict[str, ChannelHandoff]:
+        self.settle()
+        return {found.id: found for found in self.channels.history(limit=limit)}
+
     async def clear(self, channel: str) -> list[ChannelHandoff]:
-        cleared = await asyncio.to_thread(
-            self.channels.clear, channel=channel, at=self.clock.now()
-        )
+        cleared = await asyncio.to_thread(self.channels.clear, channel=channel, at=self.clock.now())
         if not cleared:
             raise NotFoundError(f"Nothing waits in the channel {channel}.")
         return cleared
@@ -173,6 +178,10 @@ class Filing:
         """Bring the ledger up to date: what is too old, and what became of each claim."""
         now = self.clock.now()
         self.channels.expire(now, self.expiry)
+        for held in self.channels.history(limit=SETTLED_AT_ONCE):
+            is_claimed = held.status is Status.CLAIMED and held.claimed_by is not None
+            if is_claimed and held.transcript is not None and _has(held.transcript, held.id):
+                self.channels.consume(held.id, held.claimed_by or held.session, now)
         self.channels.release_stale(self._lives, _has, now=now)
 
     def _lives(self, pid: int, started: int) -> bool:

@@ -240,12 +240,11 @@ class Handoffs(Protocol):
         """What git says of a directory, or why it could not; empty where there is none."""
 
 
-class LedgerFailedError(Exception):
-    """The channels' ledger cannot be used; the message says why and what to do."""
-
-
 class Channels(Protocol):
-    """Which project a folder belongs to, and the handoffs left there. Every call blocks."""
+    """Which project a folder belongs to, and the handoffs left there.
+
+    Every call blocks, and raises LedgerFailedError where nothing can be known.
+    """
 
     def of(self, cwd: str) -> Channel: ...
 

@@ -192,9 +192,10 @@ def _monitor_rules(monitor: ContextMonitor) -> Iterator[tuple[str, bool, str]]:
 
 def _handoff_rules(handoff: HandoffSettings) -> Iterator[tuple[str, bool, str]]:
     words = 'a time such as "2h", "10m" or "90s"'
-    for name, given in (("expiry", handoff.expiry), ("deadline", handoff.deadline)):
-        yield f"handoff.{name}", _can(seconds, given) and seconds(given) > 0, f"{words}, above 0"
-    yield "handoff.cooldown", _can(seconds, handoff.cooldown), words
+    is_fine = _can(seconds, handoff.expiry) and seconds(handoff.expiry) > 0
+    yield "handoff.expiry", is_fine, f"{words}, above 0"
+    for name, given in (("cooldown", handoff.cooldown), ("deadline", handoff.deadline)):
+        yield f"handoff.{name}", _can(seconds, given), words
     yield "handoff.max_restarts", handoff.max_restarts >= 0, "0 or more"
     largest = handoff.max_document
     is_fine = _can(size, largest) and size(largest) > 0

@@ -1,11 +1,19 @@
 """Handoffs: asked for by a session itself, looked at and withdrawn by anybody."""
 
-from sm.api.types import HandoffView, NewHandoffBody
-from sm.core.ids import HandoffId
+import secrets
+
+from sm.api.types import ClearedView, HandoffView, LoadBody, LoadedView, NewHandoffBody
+from sm.core.channel import Status
+from sm.core.ids import HandoffId, MessageId
+from sm.core.message import Mode
 from sm.core.passage import STANDARD_INPUT
+from sm.engine.engine import NewMessage
+from sm.engine.filing import Given
 from sm.engine.handovers import Document
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole, chosen_id
-from sm.web.views import handoff_view
+from sm.web.views import handoff_view, waiting_view
+
+FILED_LOOKED_AT = 10_000
 
 
 async def request(call: Call) -> HandoffView:
@@ -33,11 +41,56 @@ async def list_(call: Call) -> list[HandoffView]:
     session = call.engine.find(of).id if of else None
     limit = min(max(call.query["limit"], 1), 10_000)
     found = await call.engine.handovers.all(session=session, limit=limit)
-    return [handoff_view(call.engine, handoff) for handoff in found]
+    filed = await call.engine.filing.all(limit)
+    views = [handoff_view(call.engine, handoff, filed.pop(handoff.id, None)) for handoff in found]
+    if session is None:
+        # Left by a run that is over: its own store is closed.
+        views += [waiting_view(h) for h in filed.values() if h.status is Status.ACTIVE]
+    channel = call.query["channel"]
+    return [view for view in views if channel in ("", view["channel"])]
 
 
 async def show(call: Call) -> HandoffView:
-    return handoff_view(call.engine, await call.engine.handovers.find(call.path("handoff")))
+    handoff = await call.engine.handovers.find(call.path("handoff"))
+    filed = await call.engine.filing.all(FILED_LOOKED_AT)
+    return handoff_view(call.engine, handoff, filed.get(handoff.id))
+
+
+async def take(call: Call) -> LoadedView:
+    """What waits in a channel, for the session that asks, or sent to the one it is for."""
+    body: LoadBody = call.body
+    session = call.engine.find(body["session"])
+    given = await call.engine.filing.take(session, body.get("channel"))
+    if body.get("send"):
+        sent = await call.engine.send(
+            NewMessage(
+                id=MessageId(secrets.token_hex(6)),
+                to=session.id,
+                sender=None,
+                text=given.text,
+                mode=Mode.IMPORTANT,
+                notify=False,
+                expires_in=None,
+            )
+        )
+        return _loaded(given, sent.id)
+    return _loaded(given, None)
+
+
+def _loaded(given: Given, message: MessageId | None) -> LoadedView:
+    return {
+        "id": given.handoff.id,
+        "channel": given.handoff.channel,
+        "kind": given.handoff.kind.value,
+        "document": given.handoff.document,
+        "text": given.text,
+        "message": message,
+    }
+
+
+async def clear(call: Call) -> ClearedView:
+    cleared = await call.engine.filing.clear(call.path("channel"))
+    return {"channel": call.path("channel"), "cleared": [handoff.id for handoff in cleared]}
 
 
 async def cancel(call: Call) -> HandoffView:
@@ -57,6 +110,7 @@ ENDPOINTS = (
         gives=list[HandoffView], refusals=(404,),
         query=(
             Query(name="session", type=str, default="", about="Only of this session"),
+            Query(name="channel", type=str, default="", about="Only of this channel"),
             Query(name="limit", type=Whole, default=200, about="The newest N"),
         ),
     ),
@@ -68,5 +122,15 @@ ENDPOINTS = (
         method="DELETE", path="/handoffs/{handoff}",
         about="Withdraw one whose context is not being cleared yet",
         handler=cancel, gives=HandoffView, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="POST", path="/handoffs/load",
+        about="Give what waits in a channel to a session that asks for it",
+        handler=take, body=LoadBody, gives=LoadedView, refusals=(404, 409),
+    ),
+    Endpoint(
+        method="DELETE", path="/channels/{channel}/handoff",
+        about="Put away what waits in a channel, unread",
+        handler=clear, gives=ClearedView, refusals=(404, 409),
     ),
 )  # fmt: skip

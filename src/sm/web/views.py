@@ -18,6 +18,7 @@ from sm.api.types import (
 )
 from sm.core import monitor
 from sm.core.adoption import limits
+from sm.core.channel import ChannelHandoff
 from sm.core.handoff import why_open
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
@@ -30,7 +31,7 @@ from sm.engine.loop import UnknownSessionError
 _HOST = socket.gethostname().split(".")[0]
 
 
-def session_view(session: Session) -> SessionView:
+def session_view(engine: Engine, session: Session) -> SessionView:
     pane, context = session.pane, session.context
     return {
         "id": session.id,
@@ -39,7 +40,7 @@ def session_view(session: Session) -> SessionView:
         "state": session.state.value,
         "state_since": session.state_since,
         "cwd": session.cwd,
-        "channel": None,
+        "channel": engine.filing.channel_of(session.cwd),
         "parent": session.parent,
         "host": _HOST,
         "auto_handoff": session.walkaway is not None,
@@ -74,7 +75,7 @@ def compaction_view(compacted: Compacted | None) -> CompactionView | None:
 def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDetail:
     exit_ = session.exit
     return {
-        **session_view(session),
+        **session_view(engine, session),
         "arguments": list(session.arguments),
         "children": [s.id for s in engine.loop.sessions if s.parent == session.id],
         "pid": session.pane.pid if session.pane and session.alive else None,
@@ -123,7 +124,10 @@ def reminder_view(session: Session, reminder: Reminder) -> ReminderView:
     }
 
 
-def handoff_view(engine: Engine, handoff: Handoff) -> HandoffView:
+def handoff_view(
+    engine: Engine, handoff: Handoff, filed: ChannelHandoff | None = None
+) -> HandoffView:
+    """``filed``: the same as its channel has it."""
     try:
         session: Session | None = engine.session(handoff.session)
     except UnknownSessionError:
@@ -133,10 +137,10 @@ def handoff_view(engine: Engine, handoff: Handoff) -> HandoffView:
         "id": handoff.id,
         "kind": handoff.kind,
         "state": handoff.state.value,
-        "status": None,
+        "status": filed.status.value if filed is not None else None,
         "session": handoff.session,
         "session_name": session.name if session is not None else handoff.session,
-        "channel": None,
+        "channel": filed.channel if filed is not None else None,
         "requested_at": handoff.requested_at,
         "document": handoff.document,
         "source": handoff.source,
@@ -149,6 +153,33 @@ def handoff_view(engine: Engine, handoff: Handoff) -> HandoffView:
         "steps": [{"step": s.step, "at": s.at, "evidence": s.evidence} for s in handoff.steps],
         "consumed_by": handoff.session if accepted is not None else None,
         "consumed_at": accepted.at if accepted is not None else None,
+    }
+
+
+def waiting_view(filed: ChannelHandoff) -> HandoffView:
+    """A handoff that waits in its channel, left by a session nobody knows here any more."""
+    return {
+        "id": filed.id,
+        "kind": filed.kind.value,
+        "state": "left",
+        "status": filed.status.value,
+        "session": filed.session,
+        "session_name": filed.session,
+        "channel": filed.channel,
+        "requested_at": filed.created_at,
+        "document": filed.document,
+        "source": filed.document,
+        "artifacts": None,
+        "dump": None,
+        "raw_log": "",
+        "transcript": None,
+        "context": 0,
+        "waiting": "nobody has taken it: sm handoffs load",
+        "steps": [
+            {"step": "left", "at": filed.created_at, "evidence": f"waits in {filed.channel}"}
+        ],
+        "consumed_by": None,
+        "consumed_at": None,
     }
 
 

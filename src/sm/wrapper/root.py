@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 import structlog
 
 from sm.adapters.archive.render import render
+from sm.adapters.channels.book import ChannelBook
 from sm.adapters.folders import SessionFolders
 from sm.adapters.pty.terminal import PtyTerminal
 from sm.adapters.spool import Spool
@@ -26,6 +27,7 @@ from sm.api import starting
 from sm.api.caller import environment
 from sm.api.runs import Run, RunRequest, home_of_run, parse_request, write_run
 from sm.api.types import Health
+from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import HandoffState
@@ -38,7 +40,7 @@ from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine, NewSession
 from sm.engine.naming import RefusedError
-from sm.settings.config import ConfigError, Settings, load
+from sm.settings.config import ConfigError, Settings, load, registry
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 from sm.web.app import build
@@ -63,7 +65,7 @@ def main(request: str) -> int:
         run_home.make()
         configure(run_home, settings)
         return asyncio.run(Wrapper(home, run_home, settings, asked, around).run())
-    except RefusedError as error:
+    except (RefusedError, ChannelError) as error:
         return _complain(error, FAILED)
     except (ConfigError, HomeError, StoreError, OSError) as error:
         return _complain(error, WRONG)
@@ -96,6 +98,7 @@ class Wrapper:
         self._processes = ProcessTable()
         self._terminal = PtyTerminal(started=self._processes.started, render=render)
         self._listeners: list[socket.socket] = []
+        self._channels = ChannelBook(home.channels, registry(settings), asked["channel"])
 
     async def run(self) -> int:
         self._folders.write_scripts()
@@ -129,7 +132,8 @@ class Wrapper:
             routes=self._routes,
             hook_url=self._hook_url,
             log=self._log,
-            restarts=self._asked["max_restarts"],
+            channels=self._channels,
+            restarts=_restarts(self._asked, self._settings),
         )
         intake = Intake(Spool(self._own.spool), engine, self._log)
         try:
@@ -251,6 +255,11 @@ def _told(session: Session) -> str:
         f"[sm] context {session.context.number} is full: {session.name} goes on in a fresh one"
         f" (handoff {handoff.id})"
     )
+
+
+def _restarts(asked: RunRequest, settings: Settings) -> int:
+    given = asked["max_restarts"]
+    return settings.handoff.max_restarts if given is None else given
 
 
 def _code(exit_: Exit | None) -> int:

@@ -1,7 +1,9 @@
 """How the ledger fails, in words for a person: what happened, then what to do."""
 
+from sm.core.channel import LedgerFailedError
 
-class LedgerError(Exception):
+
+class LedgerError(LedgerFailedError):
     """The ledger cannot be used now; nothing of what was asked was kept."""
 
 

@@ -1,0 +1,52 @@
+"""``sm handoffs load`` and ``clear``: what waits in a channel, taken over or put away."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import cast
+
+from sm.api.client import RefusedError, segment
+from sm.api.types import ClearedView, LoadedView
+from sm.cli.output import client, own_session, print_json
+
+
+def run(args: argparse.Namespace) -> int:
+    return _clear(args) if args.what == "clear" else _load(args)
+
+
+def _load(args: argparse.Namespace) -> int:
+    own = own_session()
+    session = args.id or own
+    if session is None:
+        raise RefusedError(
+            "Run it inside a session, or name the session that is to have it:"
+            " sm handoffs load SESSION",
+            400,
+        )
+    body = {"session": session, "channel": args.channel, "send": session != own}
+    loaded = cast("LoadedView", client().call("POST", "/handoffs/load", body))
+    if args.json:
+        print_json(loaded)
+    elif loaded["message"] is None:
+        sys.stdout.write(f"{loaded['text']}\n")
+    else:
+        print(f"{loaded['id']} is sent to {session} as message {loaded['message']}.")
+    return 0
+
+
+def _clear(args: argparse.Namespace) -> int:
+    channel = args.channel or _channel_here()
+    path = f"/channels/{segment(channel)}/handoff"
+    cleared = cast("ClearedView", client().call("DELETE", path))
+    if args.json:
+        print_json(cleared)
+    else:
+        print(f"{', '.join(cleared['cleared'])}: put away, unread.")
+    return 0
+
+
+def _channel_here() -> str:
+    from sm.install import channels
+    from sm.settings.home import Home
+
+    return channels.find(Home.from_environment(), Path.cwd()).name
