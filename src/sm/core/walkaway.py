@@ -10,10 +10,10 @@ that must compact all the same is let.
 from dataclasses import replace
 
 from sm.core import handoff, monitor
+from sm.core.channel import handoff_name
 from sm.core.effects import Effect
 from sm.core.events import CompactionBegun, HandoffRequested, Hook, ToolEnded
 from sm.core.ids import HandoffId
-from sm.core.moments import stamp
 from sm.core.notices import derived_id, notice
 from sm.core.passage import AUTO, Handoff, HandoffState
 from sm.core.state import Asked, Level, Session, WalkAway
@@ -148,7 +148,7 @@ def _given_up(session: Session, why: str, now: float) -> Result:
 def _id(session: Session, now: float) -> HandoffId:
     """The same cause always gives the same id, beside the time."""
     cause = f"{session.id}:auto:{session.context.number}.{session.context.compactions}"
-    return HandoffId(f"HO-{stamp(now)}-{derived_id(cause)[:8]}")
+    return HandoffId(handoff_name(now, derived_id(cause)))
 
 
 def cut(session: Session, event: ToolEnded) -> Session:

@@ -144,10 +144,12 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
 
 
 def _merged(own: Answer, others: Sequence[Answer]) -> Answer:
-    """Every list behind our own; what is no list is left out."""
+    """Every list behind our own. What several tell of is told once, by who knows most: the last."""
     together = [msgspec.json.decode(answer.body, type=list[Any]) for answer in (own, *others)
                 if answer.status == FINE]  # fmt: skip
-    body = msgspec.json.encode([item for items in together for item in items])
+    items = [item for found in together for item in found]
+    told = {item.get("id") or number: item for number, item in enumerate(items)}
+    body = msgspec.json.encode(list(told.values()))
     headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
     length = (b"content-length", b"%d" % len(body))
     return Answer(status=own.status, headers=(*headers, length), body=body)

@@ -3,7 +3,6 @@
 import secrets
 
 from sm.api.types import ClearedView, HandoffView, LoadBody, LoadedView, NewHandoffBody
-from sm.core.channel import Status
 from sm.core.ids import HandoffId, MessageId
 from sm.core.message import Mode
 from sm.core.passage import STANDARD_INPUT
@@ -11,7 +10,7 @@ from sm.engine.engine import NewMessage
 from sm.engine.filing import Given
 from sm.engine.handovers import Document
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole, chosen_id
-from sm.web.views import handoff_view, waiting_view
+from sm.web.views import filed_view, handoff_view
 
 FILED_LOOKED_AT = 10_000
 
@@ -44,8 +43,8 @@ async def list_(call: Call) -> list[HandoffView]:
     filed = await call.engine.filing.all(limit)
     views = [handoff_view(call.engine, handoff, filed.pop(handoff.id, None)) for handoff in found]
     if session is None:
-        # Left by a run that is over: its own store is closed.
-        views += [waiting_view(h) for h in filed.values() if h.status is Status.ACTIVE]
+        # Those of runs that are over, too: their own stores are closed.
+        views = [*map(filed_view, filed.values()), *views]
     channel = call.query["channel"]
     return [view for view in views if channel in ("", view["channel"])]
 

@@ -18,7 +18,7 @@ from sm.api.types import (
 )
 from sm.core import monitor
 from sm.core.adoption import limits
-from sm.core.channel import ChannelHandoff
+from sm.core.channel import ChannelHandoff, Status
 from sm.core.handoff import why_open
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
@@ -156,12 +156,13 @@ def handoff_view(
     }
 
 
-def waiting_view(filed: ChannelHandoff) -> HandoffView:
-    """A handoff that waits in its channel, left by a session nobody knows here any more."""
+def filed_view(filed: ChannelHandoff) -> HandoffView:
+    """A handoff as its channel has it, left by a session nobody knows here any more."""
+    is_waiting = filed.status is Status.ACTIVE
     return {
         "id": filed.id,
         "kind": filed.kind.value,
-        "state": "left",
+        "state": "left" if is_waiting else filed.status.value,
         "status": filed.status.value,
         "session": filed.session,
         "session_name": filed.session,
@@ -174,12 +175,12 @@ def waiting_view(filed: ChannelHandoff) -> HandoffView:
         "raw_log": "",
         "transcript": None,
         "context": 0,
-        "waiting": "nobody has taken it: sm handoffs load",
+        "waiting": "nobody has taken it: sm handoffs load" if is_waiting else None,
         "steps": [
-            {"step": "left", "at": filed.created_at, "evidence": f"waits in {filed.channel}"}
+            {"step": "left", "at": filed.created_at, "evidence": f"in the channel {filed.channel}"}
         ],
-        "consumed_by": None,
-        "consumed_at": None,
+        "consumed_by": filed.consumed_by,
+        "consumed_at": filed.consumed_at,
     }
 
 
