@@ -101,7 +101,9 @@ class Desk:
         self._seats.append(seat)
         return seat
 
-    def run(self, *agent: str, options: Sequence[str] = (), size: tuple[int, int] = (80, 24)) -> Seat:
+    def run(
+        self, *agent: str, options: Sequence[str] = (), size: tuple[int, int] = (80, 24)
+    ) -> Seat:
         """The proxy, with this agent in it."""
         return self.sit(*self.proxy(*agent, options=options), size=size)
 
