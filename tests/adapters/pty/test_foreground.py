@@ -282,7 +282,7 @@ def test_it_is_killed_and_started_again_in_the_same_terminal(desk: Desk) -> None
 
 def test_a_slow_terminal_makes_the_agent_wait_and_nobody_else(desk: Desk) -> None:
     """Nothing is piled up, and the loop has time for everything else."""
-    program = "echo ready; head -c 3000000 /dev/zero | tr '\\0' x; echo done"
+    program = "echo ready; head -c 1000000 /dev/zero | tr '\\0' x; echo done"
     seat = desk.run("bash", "-c", program, options=["--beat"])
     seat.expect(b"ready")
     beats = desk.folder / "beats"
@@ -290,11 +290,11 @@ def test_a_slow_terminal_makes_the_agent_wait_and_nobody_else(desk: Desk) -> Non
     while sizes[-1:] != [len(desk.raw)]:
         sizes.append(len(desk.raw))
         _let_beat(beats)
-    assert sizes[-1] < 400_000
-    seat.expect(b"done\r\n")
+    assert sizes[-1] < 200_000
+    seat.expect(b"done\r\n", timeout=30.0)
 
     assert seat.wait() == 0
-    assert desk.raw.count(b"x") == 3_000_000
+    assert desk.raw.count(b"x") == 1_000_000
 
 
 def test_input_from_a_pipe_ends_like_a_pipe(desk: Desk) -> None:
