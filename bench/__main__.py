@@ -15,6 +15,7 @@ from bench import (
     hook_round_trip,
     hooks_per_second,
     idle,
+    proxy,
     redaction,
     tool_cost,
     transcript,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "tool-cost": tool_cost.measure,
     "transcript": transcript.measure,
     "redaction": redaction.measure,
+    "proxy": proxy.measure,
 }
 
 

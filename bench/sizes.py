@@ -26,6 +26,7 @@ class Sizes:
     """Of each kind."""
     redaction_bytes: int
     """Of each sort of text."""
+    proxied_bytes: int
 
 
 FULL = Sizes(
@@ -47,6 +48,7 @@ FULL = Sizes(
     transcript_readings=200,
     secrets=400,
     redaction_bytes=30_000_000,
+    proxied_bytes=50_000_000,
 )
 
 SMOKE = Sizes(
@@ -68,4 +70,5 @@ SMOKE = Sizes(
     transcript_readings=3,
     secrets=5,
     redaction_bytes=300_000,
+    proxied_bytes=300_000,
 )

@@ -33,5 +33,6 @@ def test_the_smoke_run_prints_every_figure() -> None:
         "secrets found, 5 of each of 49 kinds",
         "hits in all",
         "redacted per CPU second",
+        "cat through the foreground proxy",
     ]
     assert [name for name in figures if name not in done.stdout] == []

@@ -32,6 +32,16 @@ def test_plain_lines_come_out_as_they_are(raw: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_part_of_the_log_begins_with_a_screen_of_its_own(raw: Path) -> None:
+    """In the size it had there; nothing of what came before shows through."""
+    before, after = b"\x1b[?1049hbefore\r\n", b"abcdefgh\r\nend"
+    sizes = (0, 20, 5), (len(before), 4, 5), (len(before + after), 20, 5)
+    _rendered(raw, before + after, *sizes)
+
+    rendered = render(raw, raw.parent / "sizes.jsonl", len(before))
+    assert rendered == ["abcd", "efgh", "end"]
+
+
 def test_what_scrolled_off_is_kept_in_order(raw: Path) -> None:
     """A hundred lines on a screen of five: all hundred."""
     said = [f"line {n}" for n in range(100)]

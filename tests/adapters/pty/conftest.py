@@ -14,6 +14,13 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
+def null() -> Iterator[int]:
+    """Nobody's terminal."""
+    with Path("/dev/null").open("r+b") as file:
+        yield file.fileno()
+
+
+@pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(tmp_path)
     yield desk

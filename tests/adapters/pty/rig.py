@@ -61,7 +61,7 @@ class Seat:
         """Read until this is there; all that came up to it. It is not seen again."""
         deadline = time.monotonic() + timeout
         while text not in self.seen:
-            assert time.monotonic() < deadline, f"{text!r} never came, but {self.seen!r}"
+            assert time.monotonic() < deadline, f"{text!r} never came, but {self.seen[-2000:]!r}"
             self.read()
         before, _, self.seen = self.seen.partition(text)
         return before + text
@@ -70,7 +70,7 @@ class Seat:
         """The program's exit code; what it shows is read meanwhile."""
         deadline = time.monotonic() + timeout
         while self.process.poll() is None:
-            assert time.monotonic() < deadline, f"it does not end; seen: {self.seen!r}"
+            assert time.monotonic() < deadline, f"it does not end; seen: {self.seen[-2000:]!r}"
             self.read()
         while self.read(0):
             pass
@@ -101,7 +101,9 @@ class Desk:
         self._seats.append(seat)
         return seat
 
-    def run(self, *agent: str, options: Sequence[str] = (), size: tuple[int, int] = (80, 24)) -> Seat:
+    def run(
+        self, *agent: str, options: Sequence[str] = (), size: tuple[int, int] = (80, 24)
+    ) -> Seat:
         """The proxy, with this agent in it."""
         return self.sit(*self.proxy(*agent, options=options), size=size)
 

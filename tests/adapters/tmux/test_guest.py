@@ -5,12 +5,12 @@ import os
 import signal
 
 import pytest
-from tests.kit.tmux import private_tmux, socket_path
 
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.guest import GuestClient
 from sm.adapters.tmux.program import TmuxProgram
 from sm.core.launch import TerminalUnreachableError
+from tests.kit.tmux import private_tmux, socket_path
 
 from .rig import NO_CONF, until_true
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.kit.tmux import Tmux, private_tmux, socket_path
 
 from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.router import TmuxRouter
@@ -12,6 +11,7 @@ from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId
 from sm.core.launch import TerminalUnreachableError
+from tests.kit.tmux import Tmux, private_tmux, socket_path
 
 from .rig import ADA, BOB, BRACKETED, RAW_PROGRAM, Rig, until_true
 

@@ -58,7 +58,7 @@ def become(argv: list[str], cwd: str, leader: int) -> None:
         os.chdir(cwd)
         os.execvp(argv[0], argv)  # noqa: S606 - this is what a launcher is for
     except OSError as error:
-        os.write(2, f"sm could not start {argv[0]}: {error.strerror}\r\n".encode())
+        os.write(2, f"sm could not start {argv[0]}: {error.strerror}\n".encode())
     finally:
         os._exit(127)
 
