@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -110,6 +111,44 @@ def test_a_file_damaged_in_use_is_named_with_the_remedy(folder: Path, work: Path
 
     with pytest.raises(LedgerDamagedError, match="Move it away, with its -wal and -shm files"):
         Ledger(folder).create(left(work, NOON + 99))
+
+
+def test_a_row_nobody_wrote_is_damage(folder: Path, work: Path) -> None:
+    """Bits that flipped inside a page, where SQLite notices nothing."""
+    ledger = Ledger(folder)
+    made = ledger.create(left(work))
+    with closing(sqlite3.connect(folder / "channels.db")) as connection:
+        connection.execute("UPDATE handoff SET kind = 'sElf'")
+        connection.commit()
+
+    with pytest.raises(LedgerDamagedError, match="'sElf' is not a valid Kind"):
+        ledger.get(made.id)
+    ledger.close()
+
+
+def test_a_link_in_the_files_place_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    """Nothing is written outside the folder."""
+    folder.mkdir(parents=True)
+    (folder / "channels.db").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(LedgerDamagedError, match=r"is not a file\. Move it away"):
+        Database(folder)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_second_connection_takes_no_lock_away_from_the_first(folder: Path) -> None:
+    """POSIX locks of a process are gone when it closes the file through any handle."""
+    first = Database(folder)
+    with first.writing():
+        Database(folder).close()
+        other = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0.1)\n"
+        other += "c.execute('BEGIN IMMEDIATE')"
+        done = subprocess.run(
+            [sys.executable, "-c", other, str(folder / "channels.db")], capture_output=True
+        )
+
+    assert b"database is locked" in done.stderr
+    first.close()
 
 
 def test_a_file_moved_away_while_it_is_open_is_not_written_to(folder: Path, work: Path) -> None:

@@ -23,6 +23,7 @@ from sm.core.ids import HandoffName
 
 ROOT = Path(__file__).parents[3]
 RACERS = 50
+ROUNDS = 10
 
 
 def _start(*arguments: str) -> "subprocess.Popen[str]":
@@ -104,7 +105,7 @@ def test_processes_killed_at_any_moment_leave_a_whole_ledger(folder: Path, work:
     """What was told is kept, nothing is half, at most one waits in each channel, exports follow."""
     chance = random.Random(20260202)
     told: list[str] = []
-    for number in range(24):
+    for number in range(ROUNDS):
         pair = [
             _start("loop", str(folder), str(work), f"{number * 2 + n:08x}", channel)
             for n, channel in enumerate(chance.choices(["api", "web"], k=2))
@@ -134,7 +135,7 @@ def _check(folder: Path, told: list[str]) -> None:
         assert rows[HandoffName(name)].status.value in later[step]
     actives = Counter(h.channel for h in rows.values() if h.status == "active")
     assert all(count == 1 for count in actives.values())
-    assert len(told) > 24
+    assert len(told) > ROUNDS
     ledger.release_stale(_is_alive, _never, now=time.time())
     assert {h.status.value for h in ledger.history(limit=-1)} <= {
         "active", "superseded", "consumed",

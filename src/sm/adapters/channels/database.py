@@ -7,13 +7,14 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from sm.adapters.channels.errors import LedgerDamagedError, LedgerError, LedgerTooNewError
-from sm.adapters.channels.schema import TABLES, VERSION
+from sm.adapters.channels.schema import TABLES, VERSION, BadRowError
 from sm.adapters.folders import sync_folder
 
 FILE, LOCK = "channels.db", "channels.lock"
@@ -122,12 +123,14 @@ class Database:
         """SQLite gives its other files the mode of the first."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
-        is_new = not self.path.exists()
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-        self.path.chmod(0o600)
-        if is_new:
+        # Never opened if it is there: closing it would drop the locks of our other connections.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             sync_folder(self.folder)
             sync_folder(self.folder.parent)
+        if not stat.S_ISREG(self.path.lstat().st_mode):
+            raise LedgerDamagedError(f"{self.path} is not a file. Move it away and try again.")
+        self.path.chmod(0o600)
 
     @contextlib.contextmanager
     def _explaining(self) -> Iterator[None]:
@@ -145,7 +148,7 @@ class Database:
 def explained(path: Path, error: sqlite3.Error) -> LedgerError:
     # Errors of the sqlite3 module itself carry no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in _DAMAGED or "no such" in str(error):
+    if code in _DAMAGED or isinstance(error, BadRowError) or "no such" in str(error):
         return LedgerDamagedError(
             f"{path} is not a readable ledger ({error}). Move it away, with its -wal and -shm files"
             f" if there are any, to begin with an empty one; the documents stay in"

@@ -90,8 +90,9 @@ class Ledger:
         if place.registered is not None:
             name = checked_name(place.registered)
             return Channel(name=name, root=place.root, why=place.why)
-        name = default_name(place.root, self.names(), reserved)
-        if self.names().get(name) != place.root:
+        names = self.names()
+        name = default_name(place.root, names, reserved)
+        if names.get(name) != place.root:
             name = self._remember(place.root, reserved)
         return Channel(name=name, root=place.root, why=place.why)
 

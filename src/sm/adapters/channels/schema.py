@@ -61,6 +61,10 @@ _PATHS = ("root", "working_dir", "document", "transcript")
 Stored = str | bytes | int | float | None
 
 
+class BadRowError(sqlite3.DatabaseError):
+    """A row that nobody here has written."""
+
+
 def as_row(handoff: ChannelHandoff) -> dict[str, Stored]:
     row: dict[str, Stored] = {
         "id": handoff.id,
@@ -90,6 +94,13 @@ def as_row(handoff: ChannelHandoff) -> dict[str, Stored]:
 
 
 def from_row(row: tuple[Stored, ...]) -> ChannelHandoff:
+    try:
+        return _decoded(row)
+    except ValueError as error:
+        raise BadRowError(f"a handoff cannot be read: {error}") from error
+
+
+def _decoded(row: tuple[Stored, ...]) -> ChannelHandoff:
     told = dict(zip(FIELDS, row, strict=True))
     context, meant_for = _text(told["context"]), _text(told["meant_for"])
     claimed_by, claimed_context = _text(told["claimed_by"]), _text(told["claimed_context"])
