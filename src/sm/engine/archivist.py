@@ -85,9 +85,7 @@ class Archivist:
         beside = {aside.name: aside.text for aside in written.asides}
         beside[ESSENCE_FILE] = written.essence
         try:
-            await asyncio.to_thread(
-                self._handoffs.keep_beside, session.id, handoff.id, beside
-            )
+            await asyncio.to_thread(self._handoffs.keep_beside, session.id, handoff.id, beside)
             return await self.keep_text(session, handoff.id, written.text)
         except DocumentError:
             return None

@@ -67,7 +67,8 @@ class Drafts:
         whole, essence = (
             self._composed(story, heading, budget, around, folder) for budget in (BUDGET, ESSENCE)
         )
-        return Written(text=whole.text, essence=essence.text, asides=(*essence.asides, *whole.asides))
+        asides = (*essence.asides, *whole.asides)
+        return Written(text=whole.text, essence=essence.text, asides=asides)
 
     async def of_transcript(self, path: str, budget: int) -> Draft:
         """Of any transcript; whose it is shows in its records."""

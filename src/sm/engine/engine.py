@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -103,7 +103,7 @@ class HandoffRules:
 
     largest_document: int
     teach_agents: bool
-    walkaway: WalkAway = WalkAway()
+    walkaway: WalkAway = field(default_factory=WalkAway)
     """For sessions that are handed over when nobody is there."""
 
 

@@ -215,9 +215,7 @@ class Handoffs(Protocol):
     def keep_text(self, session: SessionId, handoff: HandoffId, text: str, limit: int) -> Kept:
         """The same for one that was never a file."""
 
-    def keep_beside(
-        self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]
-    ) -> None:
+    def keep_beside(self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]) -> None:
         """Write texts beside the document, by name; raises DocumentError."""
 
     def beside(self, session: SessionId, handoff: HandoffId, name: str) -> str | None:

@@ -45,9 +45,7 @@ class HandoffFolders:
         content = checked(text.encode(errors="replace"), "The document", limit)
         return self._kept(self.folder(session, handoff), ".md", content)
 
-    def keep_beside(
-        self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]
-    ) -> None:
+    def keep_beside(self, session: SessionId, handoff: HandoffId, files: Mapping[str, str]) -> None:
         folder = self.folder(session, handoff)
         for name, text in files.items():
             with _kept_or_said():
