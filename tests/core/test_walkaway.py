@@ -329,6 +329,20 @@ def test_without_a_deadline_it_is_still_not_tried_over_and_over() -> None:
     assert due(session, TIMER) == NOON + AGAIN_AFTER
 
 
+def test_nor_after_every_turn() -> None:
+    """Two more of them end before it is tried again."""
+    rules = replace(RULES, deadline=900.0, cooldown=0.0)
+    session = after(replace(ALONE, walkaway=rules), full(), stopped(0))
+    session = after(session, prompted(1, at=NOON + 6), stopped(1, at=NOON + 7), at=NOON + 7)
+    over = replace(passing(session), state=HandoffState.FAILED)
+    session = after(session.with_handoff(over), prompted(2, at=NOON + 8), at=NOON + 8)
+
+    session = after(session, stopped(2, at=NOON + 9), at=NOON + 9)
+    assert session.handoff is None
+    session = after(session, prompted(3, at=NOON + 10), stopped(3, at=NOON + 11), at=NOON + 11)
+    assert passing(session).kind == AUTO
+
+
 def test_one_that_a_person_withdraws_comes_back_only_after_a_while() -> None:
     session = after(TAKEN, HandoffCancelled(id=passing(TAKEN).id, by="you"), at=LATER + 1)
 

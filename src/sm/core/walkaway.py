@@ -41,7 +41,7 @@ def due(session: Session, now: float) -> Result:
         if Level.CRITICAL not in session.context.alerted:
             return session, ()
         return _asked(session, now).with_timer(TIMER, now + rules.deadline), ()
-    if session.handoff is None and asked.turns >= TURNS and session.turn is None:
+    if session.handoff is None and asked.turns >= TURNS:
         return taken_over(session, now, f"{TURNS} turns ended without its own handoff")
     if session.timer(TIMER) is None and _is_waiting(session.handoff):
         again = max(rules.deadline, rules.cooldown, AGAIN_AFTER)
@@ -167,7 +167,6 @@ def _verdict(rules: WalkAway) -> str:
 
 def _given_up(session: Session, why: str, now: float) -> Result:
     """A person must look: said once, to whoever started it, and shown with the session."""
-    session = session.with_timer(TIMER, None)
     if session.parent is None:
         return session, ()
     words = f"{session.name} is not handed over any more: {why}. See: sm show {session.name}"
@@ -184,7 +183,7 @@ def cut(session: Session, event: ToolEnded) -> Session:
     """End a turn that runs on though its context is to be handed over, with this answer."""
     passing = session.handoff
     is_awaited = passing is not None and passing.state is HandoffState.REQUESTED and passing.overdue
-    if passing is None or not is_awaited or event.subagent or not event.hook.answerable:
+    if passing is None or not is_awaited or not event.hook.answerable:
         return session
     return session.with_handoff(replace(passing, cut=event.hook.id))
 
