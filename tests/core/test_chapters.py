@@ -54,6 +54,8 @@ def test_a_request_without_an_answer_is_the_next_action() -> None:
 
     assert "nothing was done after it" in chapters.next_actions(story).render(WHOLE)
     assert "Nobody has asked" in chapters.next_actions(Story()).render(WHOLE)
+    before = chapters.next_actions(Story(), is_asked=True).render(WHOLE)
+    assert before.startswith("1. Go on with the latest request above")
 
 
 def test_the_state_ends_with_the_agents_last_words() -> None:

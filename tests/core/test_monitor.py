@@ -29,6 +29,7 @@ from sm.core.state import (
     State,
     Thresholds,
     Usage,
+    WalkAway,
 )
 from sm.core.terminal import AgentStatus, Sign
 from sm.core.usage import ASK_IN_TURN, OVERDUE_TOOLS, STATUSLINE, TRANSCRIPT
@@ -104,6 +105,26 @@ def test_a_warning_waits_for_the_turns_end_and_a_critical_one_does_not() -> None
 
     (critical,) = told(after(WORKING, full(130_000)))
     assert (critical.mode, critical.text) == (Mode.URGENT, CRITICAL)
+
+
+@pytest.mark.parametrize(
+    ("deadline", "when"),
+    [(600.0, "10 min from now"), (90.0, "2 min from now"), (45.0, "45 s from now"),
+     (0.0, "at your next tool call")],
+)  # fmt: skip
+def test_in_walk_away_mode_the_agent_learns_what_happens_otherwise(
+    deadline: float, when: str
+) -> None:
+    alone = replace(WORKING, walkaway=WalkAway(deadline=deadline))
+    (critical,) = told(after(alone, full(130_000)))
+
+    assert critical.text == (
+        CRITICAL.removesuffix("Compaction is imminent.")
+        + f"If you do not, sm does it for you {when}, with what it finds in the record: your own"
+        " document is better."
+    )
+    given_up = replace(WORKING, walkaway=WalkAway(over="it leads nowhere"))
+    assert [m.text for m in told(after(given_up, full(130_000)))] == [CRITICAL]
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,11 @@ from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
 from sm.core.message import TYPING, Mode, Route, Way
-from sm.core.state import USUAL, Session, Thresholds
+from sm.core.state import USUAL, Session, Thresholds, WalkAway
+from sm.engine.archivist import Archivist
+from sm.engine.drafts import Drafts
 from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
-from sm.engine.ports import Store
+from sm.engine.ports import Dialects, Store
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -97,6 +99,20 @@ def tick(number: int = 1) -> DaemonStarted:
     return DaemonStarted(version=str(number))
 
 
+def archivist_of(
+    world: World, kept: Path, *, largest: int = 1000, dialects: Dialects | None = None
+) -> Archivist:
+    """One that keeps its handoffs below this folder."""
+    handoffs = HandoffFolders(lambda session: kept / session)
+    drafts = Drafts(
+        dialects=dialects or ScriptedDialects(world),
+        handoffs=handoffs,
+        clock=LoopClock(),
+        redact=lambda text: text,
+    )
+    return Archivist(world, handoffs, drafts, raw_log=NoFolders().raw_log, largest_document=largest)
+
+
 @dataclass
 class Rig:
     """An engine, its world and its store; the world and the store outlive the engine."""
@@ -110,6 +126,7 @@ class Rig:
     ways: tuple[Way, ...] = TYPING
     routes: Collection[Route] = tuple(Route)
     thresholds: Thresholds = USUAL
+    walkaway: WalkAway = field(default_factory=WalkAway)
     teaches: bool = False
     """Agents are told of sm handoff."""
     kept: Path = field(default_factory=lambda: Path(tempfile.mkdtemp()))
@@ -136,7 +153,9 @@ class Rig:
             thresholds=self.thresholds,
             hook_url=lambda _: None,
             handoffs=HandoffFolders(lambda session: self.kept / session),
-            handoff_rules=HandoffRules(largest_document=10_000, teach_agents=self.teaches),
+            handoff_rules=HandoffRules(
+                largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway
+            ),
             token=lambda session: f"token of {session}",
             redact=lambda text: text,
         )

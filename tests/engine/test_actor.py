@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, QueueNotice, RenameTmux
 from sm.core.events import AgentStarted, EffectFailed, TmuxRenamed
 from sm.core.ids import MessageId, SessionId
@@ -13,12 +12,11 @@ from sm.core.journal import PendingEffect
 from sm.core.message import Message
 from sm.core.state import Session, State
 from sm.engine.actor import RETRY_AFTER, Actor
-from sm.engine.archivist import Archivist
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
 from sm.engine.reader import Reader
 from sm.engine.typist import Typist
-from tests.engine.rig import ADA, BOB, FlakyStore, Log, at_work, requested
+from tests.engine.rig import ADA, BOB, FlakyStore, Log, archivist_of, at_work, requested
 from tests.engine.timelapse import NOON, LoopClock
 from tests.engine.world import Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -34,8 +32,7 @@ class Stage:
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
         launcher = Launcher(self.world, processes, self.folders, ScriptedDialects(self.world))
         reader = Reader(dialects, LoopClock())
-        handoffs = HandoffFolders(lambda _: Path("/nowhere"))
-        archivist = Archivist(self.world, handoffs, LoopClock(), 1000)
+        archivist = archivist_of(self.world, Path("/nowhere"))
         self.actor = Actor(self.world, typist, launcher, reader, archivist, self.log)
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()

@@ -2,21 +2,23 @@
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.effects import CaptureArtifacts
 from sm.core.events import ArtifactsCaptured
 from sm.core.ids import HandoffId
-from sm.core.passage import DocumentError
+from sm.core.inline import LIMIT
+from sm.core.passage import AUTO, DocumentError, Handoff
 from sm.core.state import Session
-from sm.engine.archivist import Archivist
+from sm.core.story import Request, Story
+from sm.engine.ports import Dialect
 from tests.core.samples import ADA, CAPTURING, HANDOFF, passing
+from tests.engine.rig import archivist_of
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, World
+from tests.engine.world import Agent, ScriptedDialect, ScriptedDialects, World
 
 CAPTURE = CaptureArtifacts(handoff=HANDOFF)
 
@@ -31,8 +33,7 @@ class Study:
         self.agent.box = "the last thing ada showed"
         self.document = folder / "handoff.md"
         self.document.write_text("as asked for\n")
-        self.handoffs = HandoffFolders(lambda session: folder / session)
-        self.archivist = Archivist(self.world, self.handoffs, LoopClock(), 1000)
+        self.archivist = archivist_of(self.world, folder)
         asked = replace(passing(CAPTURING), source=str(self.document), tasks=("npm test",))
         self.session: Session = replace(
             CAPTURING, cwd=str(folder), pane=self.agent.pane, handoffs=(asked,)
@@ -121,6 +122,100 @@ async def test_a_look_without_end_holds_nothing_up_for_long(study: Study) -> Non
     assert captured.evidence == "nothing: it took longer than 15 s"
 
 
+@dataclass(slots=True)
+class Telling(ScriptedDialect):
+    """An agent whose transcript holds one request: all of its text."""
+
+    def read_story(self, transcript_path: Path) -> Story | None:
+        return Story(requests=(Request(text=transcript_path.read_text(), at=1.0),))
+
+
+class TellingDialects(ScriptedDialects):
+    def named(self, agent: str) -> Dialect:
+        return Telling(self.world, agent, proves=True)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Study:
+    """ada's handoff is sm's own, and she left a transcript."""
+    study = Study(tmp_path)
+    transcript = tmp_path / "ada.jsonl"
+    transcript.write_text("Mind the « quotes ».")
+    study.archivist = archivist_of(
+        study.world, tmp_path, largest=50_000, dialects=TellingDialects(study.world)
+    )
+    asked = replace(passing(CAPTURING), kind=AUTO, source="the record", document="", log="")
+    context = replace(study.session.context, transcript=str(transcript))
+    study.session = replace(study.session, handoffs=(asked,), context=context)
+    return study
+
+
+def loaded_by(study: Study, document: str) -> Handoff:
+    return replace(passing(study.session), document=document)
+
+
+async def test_where_the_agent_wrote_nothing_sm_writes_the_document(alone: Study) -> None:
+    """With what was asked, word for word; its essence lies beside it."""
+    captured = await alone.capture()
+
+    assert captured.document is not None
+    document = Path(captured.document)
+    assert "Mind the « quotes »." in document.read_text()
+    assert f"<!-- HANDOFF-ID: {HANDOFF} -->" in document.read_text()
+    assert "Mind the « quotes »." in (document.parent / "essence.md").read_text()
+    assert captured.evidence.startswith("a document from the record, what the terminal showed")
+    assert captured.log == "/home/sessions/ada/raw.log"
+
+
+async def test_its_context_is_told_what_the_document_says(alone: Study) -> None:
+    captured = await alone.capture()
+
+    told = await alone.archivist.loaded(alone.session, loaded_by(alone, captured.document or ""))
+
+    assert told.startswith(f"=== HANDOFF LOADED (ID: {HANDOFF}) ===\nChannel: ")
+    assert "Type: auto\n" in told
+    assert "Mind the « quotes »." in told
+
+
+async def test_of_a_document_that_is_gone_nothing_is_told(alone: Study) -> None:
+    assert await alone.archivist.loaded(alone.session, loaded_by(alone, "/gone/document.md")) == ""
+
+
+async def test_without_a_transcript_there_is_still_a_document(alone: Study) -> None:
+    """It says what else is known."""
+    for transcript in (None, str(alone.folder / "gone.jsonl")):
+        context = replace(alone.session.context, transcript=transcript)
+        alone.session = replace(alone.session, context=context)
+
+        captured = await alone.capture()
+
+        assert captured.document is not None
+        assert "# Automatic handoff: ada" in Path(captured.document).read_text()
+
+
+async def test_a_request_too_long_for_the_document_lies_beside_it(alone: Study) -> None:
+    long = "word " * 10_000
+    Path(alone.session.context.transcript or "").write_text(long)
+
+    captured = await alone.capture()
+
+    beside = [
+        f for f in Path(captured.document or "").parent.iterdir() if f.suffix in (".md", ".txt")
+    ]
+    assert any(long.strip() in file.read_text() for file in beside)
+    told = await alone.archivist.loaded(alone.session, loaded_by(alone, captured.document or ""))
+    assert len(told) <= LIMIT
+
+
+async def test_a_disk_that_takes_nothing_leaves_no_document(alone: Study) -> None:
+    (alone.folder / ADA).write_text("in the way")
+
+    captured = await alone.capture()
+
+    assert captured.document is None
+    assert captured.evidence.startswith("no document")
+
+
 async def test_captured_again_after_a_crash_it_is_the_same(study: Study) -> None:
     assert await study.capture() == await study.capture()
 
@@ -134,4 +229,4 @@ async def test_for_a_handoff_that_is_over_nothing_is_written(study: Study) -> No
         captured = await study.capture()
 
         assert (captured.handoff, captured.artifacts) == (HANDOFF, None)
-    assert not (study.handoffs.folder(ADA, HANDOFF) / "artifacts.json").exists()
+    assert not (study.folder / ADA / "handoffs" / HANDOFF / "artifacts.json").exists()

@@ -12,7 +12,7 @@ from sm.core.story import Request, Story
 from sm.engine.drafts import Drafts
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Dialect
-from tests.core.samples import IDLE
+from tests.core.samples import IDLE, handoff
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import ScriptedDialect, ScriptedDialects, World
 
@@ -101,6 +101,18 @@ async def test_how_it_all_began_is_in_every_context(drafts: Drafts, tmp_path: Pa
     assert "\nThe very first request of all, word for word\n" in text
     assert "\nc\n" in text
     assert "\nd\n" in text
+
+
+async def test_what_was_asked_last_is_there_however_long_ago(
+    drafts: Drafts, tmp_path: Path
+) -> None:
+    """Contexts that were only handed on from one to the next are asked nothing."""
+    session = having(tmp_path, "how it began", "what came then", "", "", "")
+
+    text = (await drafts.for_handoff(session, handoff(), "/kept")).text
+
+    assert "\nhow it began\n" in text
+    assert "\nwhat came then\n" in text
 
 
 async def test_a_transcript_that_is_gone_is_not_missed(drafts: Drafts, tmp_path: Path) -> None:

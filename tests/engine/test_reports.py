@@ -5,10 +5,13 @@ import asyncio
 import pytest
 
 from sm.core.envelope import wrap
+from sm.core.events import CompactionBegun
 from sm.core.handoff import LESSON
 from sm.core.message import TYPING, MessageState, Mode, Route, Way
 from sm.core.state import State
 from sm.engine.engine import Engine
+from sm.engine.naming import RefusedError
+from sm.engine.reports import ENDED, HELD
 from tests.engine.rig import ADA, DiskFullError, FlakyStore, Rig, new, said
 from tests.engine.world import Agent
 
@@ -219,3 +222,81 @@ async def test_a_new_daemon_brings_its_own_configuration(gentle: Rig) -> None:
         await asyncio.sleep(1)
 
         assert [way.route for way in engine.session(ADA).ways] == [Route.PASTE]
+
+
+# --- walk-away mode --------------------------------------------------------------------------
+
+
+async def alone(rig: Rig, engine: Engine) -> Agent:
+    """ada in walk-away mode, in a turn, about to compact."""
+    agent = await rig.start(engine, auto_handoff=True)
+    agent.waits = True
+    agent.box = "a person's words"
+    agent.submit()
+    await rig.deliver(engine, agent)
+    agent.use_tool()
+    await rig.deliver(engine, agent)
+    agent.hooks.append(CompactionBegun(hook=agent.hook("PreCompact"), trigger="auto"))
+    return agent
+
+
+async def test_a_compaction_is_refused_and_the_turn_then_ended(gentle: Rig) -> None:
+    async with gentle.running() as engine:
+        agent = await alone(gentle, engine)
+
+        assert await report(engine, agent) == f"refuse: {HELD}"
+        agent.end_tool()
+        assert await report(engine, agent) == f"halt: {ENDED}"
+
+
+async def test_a_turn_is_ended_only_when_that_is_on_the_disk(
+    gentle: Rig, flaky: FlakyStore
+) -> None:
+    """A crash in between leaves the turn as it was."""
+    async with gentle.running() as engine:
+        agent = await alone(gentle, engine)
+        flaky.failures = 1
+
+        with pytest.raises(DiskFullError):
+            await report(engine, agent)
+        assert await report(engine, agent) == f"refuse: {HELD}"
+        agent.end_tool()
+        flaky.open.clear()
+        answer = asyncio.create_task(report(engine, agent))
+        await asyncio.sleep(1)
+        assert not answer.done()
+        flaky.open.set()
+        assert await answer == f"halt: {ENDED}"
+
+
+async def test_the_same_report_again_ends_nothing(gentle: Rig) -> None:
+    async with gentle.running() as engine:
+        agent = await alone(gentle, engine)
+        again = agent.hooks[0]
+        assert await report(engine, agent) == f"refuse: {HELD}"
+
+        agent.hooks.append(again)
+        assert await report(engine, agent) == ""
+
+
+async def test_the_next_context_is_given_the_document_as_it_begins(gentle: Rig) -> None:
+    async with gentle.running() as engine:
+        agent = await alone(gentle, engine)
+        await report(engine, agent)
+        agent.end_tool()
+        await report(engine, agent)
+        agent.rest()
+        told = ""
+        while engine.session(ADA).context.number == 1:
+            told = await report(engine, agent) if agent.hooks else ""
+            await asyncio.sleep(0.1)
+
+        (handoff,) = await engine.handovers.all()
+        assert f"=== HANDOFF LOADED (ID: {handoff.id}) ===" in told
+        assert "# Automatic handoff: ada" in told
+
+
+async def test_an_agent_that_reports_nothing_is_not_taken(gentle: Rig) -> None:
+    async with gentle.running() as engine:
+        with pytest.raises(RefusedError, match="without --auto-handoff"):
+            await engine.new_session(new(agent="cat", auto_handoff=True))

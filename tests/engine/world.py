@@ -613,6 +613,12 @@ class ScriptedDialect:
     def answer(self, event: HookEvent, text: str) -> bytes:
         return text.encode()
 
+    def halt(self, reason: str) -> bytes:
+        return f"halt: {reason}".encode()
+
+    def refuse(self, reason: str) -> bytes:
+        return f"refuse: {reason}".encode()
+
     def read_usage(self, transcript_path: Path) -> Usage | None:
         return None
 

@@ -47,8 +47,9 @@ def todos(story: Story) -> Chapter:
     return Chapter(title="Open todo items", render=lambda limit: listed(items, limit))
 
 
-def next_actions(story: Story) -> Chapter:
-    lines = [_first_step(story)]
+def next_actions(story: Story, *, is_asked: bool = False) -> Chapter:
+    """``is_asked``: something was asked before the story begins."""
+    lines = [_first_step(story, is_asked=is_asked)]
     halves = [u for u in story.unfinished if _is_half(u)]
     lines += [
         f"{code(brief(u.what, LINE))} was begun and has no result: see whether it took effect"
@@ -66,10 +67,10 @@ def next_actions(story: Story) -> Chapter:
     return Chapter(title="Next actions", render=lambda limit: listed(items, limit))
 
 
-def _first_step(story: Story) -> str:
-    if not story.requests:
+def _first_step(story: Story, *, is_asked: bool) -> str:
+    if not story.requests and not is_asked:
         return "Nobody has asked for anything yet."
-    if not story.is_answered:
+    if story.requests and not story.is_answered:
         return "Begin with the latest request above: nothing was done after it."
     return "Go on with the latest request above; the agent's last words are under State."
 

@@ -86,7 +86,7 @@ def compose(
     essential = [
         goal,
         chapters.todos(story),
-        chapters.next_actions(story),
+        chapters.next_actions(story, is_asked=bool(around.carried)),
         chapters.state(story, _facts(heading), when),
         chapters.in_flight(story, around.background, when),
     ]

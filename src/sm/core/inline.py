@@ -1,6 +1,7 @@
 """A handoff put straight into a new context: as much of its document as an agent takes at once.
 
-The whole document if it fits. Else its essence, and where the rest is, chapter by chapter.
+The whole document if it fits. Else its essence, and where the rest is, chapter by chapter. Lengths
+are in UTF-16 units, as agents count them.
 """
 
 import re
@@ -8,13 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 LIMIT = 9_400
-"""Characters a context's start may be told; agents take 10,000, and are taught something too."""
+"""For what a context's start is told; agents take 10,000, and are taught something too."""
 ESSENCE = 7_600
 """Bytes for the essence of a document that does not fit."""
 _CHAPTER = re.compile(r"^#{1,2} +(.+)$", re.MULTILINE)
 _ESSENTIAL = re.compile(r"goal|request|asked|task|next|todo|to do|open", re.IGNORECASE)
 OUTLINE = 1_200
-"""Characters for the names of the chapters."""
+"""For the names of the chapters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,40 +40,56 @@ def load(about: Loaded, text: str, essence: str | None = None) -> str:
         f"Type: {about.kind}\n"
     )
     end = "=== END HANDOFF ==="
-    room = LIMIT - len(head) - len(end) - 2
-    if len(text) <= room:
+    room = LIMIT - _length(head) - _length(end) - 2
+    if _length(text) <= room:
         return f"{head}{text.rstrip()}\n{end}"
     rest = _rest(about.document, text)
-    room -= len(rest) + 1
-    shown = essence if essence is not None and len(essence) <= room else _essence(text, room)
+    room -= _length(rest) + 1
+    shown = essence if essence is not None and _length(essence) <= room else _essence(text, room)
     return f"{head}{shown.rstrip()}\n{rest}\n{end}"
 
 
 def _rest(path: str, text: str) -> str:
     names = ", ".join(found.group(1) for found in _CHAPTER.finditer(text))
-    outline = names if len(names) <= OUTLINE else f"{names[:OUTLINE]} …"
     return (
         f"\nThis is the essential part. The whole document ({len(text.encode()):,} bytes) is"
-        f" {path}\nIts chapters: {outline}"
+        f" {path}\nIts chapters: {_cut(names, OUTLINE)}"
     )
 
 
 def _essence(text: str, room: int) -> str:
-    """The chapters a successor needs first, whole if they fit; then the others, in their order."""
+    """The chapters a successor needs first, shortened if need be; then those that fit whole."""
     chapters = _chapters(text)
-    ranked = sorted(chapters, key=lambda c: not _ESSENTIAL.search(c.partition("\n")[0]))
-    kept: list[str] = []
-    for chapter in ranked:
-        if len(chapter) <= room:
-            kept.append(chapter)
-            room -= len(chapter)
-        elif not kept:
-            kept.append(f"{chapter[: room - 2]}…\n")
-            break
-    return "".join(chapter for chapter in chapters if chapter in kept) or "".join(kept)
+    first = [n for n, chapter in enumerate(chapters) if _is_essential(chapter)] or [0]
+    others = [n for n in range(len(chapters)) if n not in first]
+    kept: dict[int, str] = {}
+    for n in (*first, *others):
+        chapter = chapters[n]
+        if _length(chapter) > room and n in first:
+            chapter = f"{_cut(chapter, room * 2 // 3)}\n"
+        if _length(chapter) <= room:
+            kept[n] = chapter
+            room -= _length(chapter)
+    return "".join(kept[n] for n in sorted(kept))
+
+
+def _is_essential(chapter: str) -> bool:
+    title = _CHAPTER.match(chapter)
+    return title is not None and _ESSENTIAL.search(title.group(1)) is not None
 
 
 def _chapters(text: str) -> list[str]:
     starts = [found.start() for found in _CHAPTER.finditer(text)]
     bounds = [0, *(start for start in starts if start), len(text)]
     return [text[a:b] for a, b in pairwise(bounds) if a < b]
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _cut(text: str, units: int) -> str:
+    if _length(text) <= units:
+        return text
+    kept = text.encode("utf-16-le", "surrogatepass")[: max(units - 2, 0) * 2]
+    return f"{kept.decode('utf-16-le', 'ignore')} …"

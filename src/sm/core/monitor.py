@@ -21,6 +21,7 @@ Result = tuple[Session, tuple[Effect, ...]]
 BELOW = {Level.EARLY: 0.82, Level.WARNING: 0.9, Level.CRITICAL: 0.95}
 """Where a level comes that would not lie below what follows it, as a part of that: the next level,
 or after the last one the point at which the agent compacts by itself."""
+_MINUTE = 60
 SILENT_FOR = 300.0
 """An agent that works this long without a report of its usage is not being watched at all."""
 
@@ -113,7 +114,7 @@ def checked(session: Session, now: float) -> Result:
     session = replace(session, context=replace(context, alerted=alerted))
     if top is Level.EARLY or (before is not None and top <= before):
         return session, ()
-    return _tell(session, top, _words(top, known), now)
+    return _tell(session, top, _words(session, top, known), now)
 
 
 def tool_used(session: Session, now: float) -> Result:
@@ -200,16 +201,33 @@ def _silence(session: Session, now: float) -> float | None:
     return now - since if since is not None and now - since >= SILENT_FOR else None
 
 
-def _words(level: Level, known: Usage) -> str:
+def _words(session: Session, level: Level, known: Usage) -> str:
     if level is Level.CRITICAL:
+        rules = session.walkaway
+        otherwise = "Compaction is imminent."
+        if rules is not None and not rules.over:
+            otherwise = _otherwise(rules.deadline)
         return (
             "Context critically high. Write your handoff doc NOW and run `sm handoff <path>`. "
-            "Compaction is imminent."
+            f"{otherwise}"
         )
     percent = f" (~{known.percent:.0f}%)" if known.percent is not None else ""
     return (
         f"Context at {known.tokens:,} tokens{percent}. "
         "Consider writing a handoff doc and running `sm handoff <path>`."
+    )
+
+
+def _otherwise(deadline: float) -> str:
+    """What happens in walk-away mode to an agent that does not."""
+    when = "at your next tool call"
+    if deadline >= _MINUTE:
+        when = f"{deadline / _MINUTE:.0f} min from now"
+    elif deadline > 0:
+        when = f"{deadline:.0f} s from now"
+    return (
+        f"If you do not, sm does it for you {when}, with what it finds in the record: "
+        "your own document is better."
     )
 
 

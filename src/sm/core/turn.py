@@ -138,7 +138,10 @@ def _begun_anew(session: Session, old: Context, now: float, evidence: str) -> Re
             ended_at=now,
             how=f"handoff {passing.id}" if passing is not None and passing.clears else "cleared",
         )
-        session = replace(session, lineage=(*session.lineage, past)[-REMEMBERED_CONTEXTS:])
+        first, *then = *session.lineage, past
+        # The first one stays: it holds what all the others are about.
+        lineage = (first, *then[-(REMEMBERED_CONTEXTS - 1) :])
+        session = replace(session, lineage=lineage)
     session = monitor.begun_anew(session, now)
     return handoff.context_replaced(session, now, evidence)
 

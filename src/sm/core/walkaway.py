@@ -3,8 +3,8 @@
 A ladder. The monitor warns; at the last level the agent is asked to hand over. If it has not done
 so by the deadline, or after two more turns, or when it is about to compact by itself, sm writes
 the document and hands over for it. A turn that runs on is ended at its next tool result, by the
-agent's own means: nothing is typed into it. A compaction is held back once per context; an agent
-that must compact all the same is let.
+agent's own means: nothing is typed into it. A compaction is held back for it once per context; an
+agent that must compact all the same is let. What fails is tried again; what leads nowhere is not.
 """
 
 from dataclasses import replace
@@ -26,23 +26,48 @@ TURNS = 2
 FRUITLESS = 2
 """Contexts in a row that may fill up without a turn's end or a tool call: the next one would too.
 """
+AGAIN_AFTER = 60.0
+"""Seconds before a handoff that came to nothing is tried again, at least."""
 RECORD = "the record"
 """The source of a document that sm writes."""
 
 
 def due(session: Session, now: float) -> Result:
     """The next rung, if it is time for it. Looked at after every event."""
-    rules, context = session.walkaway, session.context
-    if rules is None or rules.over or not session.alive:
-        return session, ()
-    if context.asked is None:
-        if Level.CRITICAL not in context.alerted or not monitor.is_watching(session):
+    rules, asked = session.walkaway, session.context.asked
+    if rules is None or not _is_on(session):
+        return _unasked(session), ()
+    if asked is None:
+        if Level.CRITICAL not in session.context.alerted:
             return session, ()
-        context = replace(context, asked=Asked(at=now))
-        return replace(session, context=context).with_timer(TIMER, now + rules.deadline), ()
-    if session.handoff is None and context.asked.turns >= TURNS and session.turn is None:
+        return _asked(session, now).with_timer(TIMER, now + rules.deadline), ()
+    if session.handoff is None and asked.turns >= TURNS:
         return taken_over(session, now, f"{TURNS} turns ended without its own handoff")
+    if session.timer(TIMER) is None and _is_waiting(session.handoff):
+        again = max(rules.deadline, rules.cooldown, AGAIN_AFTER)
+        return session.with_timer(TIMER, now + again), ()
     return session, ()
+
+
+def _is_on(session: Session) -> bool:
+    rules = session.walkaway
+    is_wanted = rules is not None and not rules.over and monitor.is_watching(session)
+    return is_wanted and session.alive
+
+
+def _is_waiting(passing: Handoff | None) -> bool:
+    """Whether it is still the agent's turn to do something."""
+    return passing is None or (passing.state is HandoffState.REQUESTED and not passing.overdue)
+
+
+def _asked(session: Session, now: float) -> Session:
+    return replace(session, context=replace(session.context, asked=Asked(at=now)))
+
+
+def _unasked(session: Session) -> Session:
+    if session.context.asked is None:
+        return session
+    return replace(session, context=replace(session.context, asked=None)).with_timer(TIMER, None)
 
 
 def ruled(session: Session, rules: WalkAway | None) -> Session:
@@ -70,30 +95,35 @@ def turn_ended(session: Session) -> Session:
 
 def timer_fired(session: Session, now: float) -> Result:
     """The agent had its time."""
-    asked = session.context.asked
-    if session.walkaway is None or asked is None:
+    if session.context.asked is None or not _is_on(session):
         return session, ()
-    passing = session.handoff
-    if passing is None:
+    if session.handoff is None:
         return taken_over(session, now, "the time for its own handoff is over")
-    if passing.state is HandoffState.REQUESTED and not passing.overdue:
-        # It asked to hand over and goes on working: what it wrote is taken as it is.
-        session = session.with_handoff(replace(passing, overdue=True))
-    return session, ()
+    return _hastened(session), ()
+
+
+def _hastened(session: Session) -> Session:
+    """It asked to hand over and goes on working: what it wrote is taken as it is."""
+    passing = session.handoff
+    if passing is None or not _is_waiting(passing):
+        return session
+    return session.with_handoff(replace(passing, overdue=True))
 
 
 def compaction_begun(session: Session, event: CompactionBegun, now: float) -> Result:
     """The agent is about to lose its context: it is held back once, and handed over first."""
-    rules, context = session.walkaway, session.context
-    is_wanted = rules is not None and not rules.over and monitor.is_watching(session)
-    if not is_wanted or event.trigger != "auto" or context.held is not None:
+    is_due = _is_on(session) and session.context.held is None
+    if not is_due or event.trigger != "auto":
         return session, ()
-    asked = context.asked or Asked(at=now)
-    context = replace(context, asked=asked, held=event.hook.id if event.hook.answerable else None)
-    session = replace(session, context=context)
-    if session.handoff is not None:
-        return timer_fired(session, now)
-    return taken_over(session, now, "it was about to compact")
+    effects: tuple[Effect, ...] = ()
+    session = session if session.context.asked is not None else _asked(session, now)
+    if session.handoff is None:
+        session, effects = taken_over(session, now, "it was about to compact")
+    session = _hastened(session)
+    # Held back only for a handoff: an agent that is merely kept from compacting goes on nowhere.
+    if session.handoff is not None and event.hook.answerable:
+        session = replace(session, context=replace(session.context, held=event.hook.id))
+    return session, effects
 
 
 def taken_over(session: Session, now: float, why: str) -> Result:
@@ -111,9 +141,8 @@ def taken_over(session: Session, now: float, why: str) -> Result:
     if over:
         return _given_up(replace(session, walkaway=replace(rules, over=over)), over, now)
     rules = replace(rules, rotations=rules.rotations + 1, rotated_at=now)
-    session = replace(session, walkaway=rules)
-    # If it fails, it is tried again.
-    session = session.with_timer(TIMER, now + max(rules.deadline, rules.cooldown))
+    # Counted anew: if this comes to nothing, the agent has its time again.
+    session = replace(_asked(session, now), walkaway=rules).with_timer(TIMER, None)
     asked = Handoff(
         id=_id(session, now),
         session=session.id,
@@ -130,7 +159,7 @@ def taken_over(session: Session, now: float, why: str) -> Result:
 def _verdict(rules: WalkAway) -> str:
     """Why there is no going on, if there is none."""
     if rules.limit is not None and rules.rotations >= rules.limit:
-        return f"it was handed over {rules.limit} times, as often as max_restarts allows"
+        return f"it was handed over as often as handoff.max_restarts allows ({rules.limit})"
     if rules.fruitless >= FRUITLESS:
         return "its new contexts fill up before anything is done in them"
     return ""
@@ -138,7 +167,6 @@ def _verdict(rules: WalkAway) -> str:
 
 def _given_up(session: Session, why: str, now: float) -> Result:
     """A person must look: said once, to whoever started it, and shown with the session."""
-    session = session.with_timer(TIMER, None)
     if session.parent is None:
         return session, ()
     words = f"{session.name} is not handed over any more: {why}. See: sm show {session.name}"
@@ -155,7 +183,7 @@ def cut(session: Session, event: ToolEnded) -> Session:
     """End a turn that runs on though its context is to be handed over, with this answer."""
     passing = session.handoff
     is_awaited = passing is not None and passing.state is HandoffState.REQUESTED and passing.overdue
-    if passing is None or not is_awaited or event.subagent or not event.hook.answerable:
+    if passing is None or not is_awaited or not event.hook.answerable:
         return session
     return session.with_handoff(replace(passing, cut=event.hook.id))
 

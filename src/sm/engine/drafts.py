@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sm.core.draft import BUDGET, SMALLEST, Around, Aside, Draft, Heading, compose
+from sm.core.draft import BUDGET, LATEST, SMALLEST, Around, Aside, Draft, Heading, compose
 from sm.core.inline import ESSENCE
 from sm.core.passage import AUTO, Handoff
 from sm.core.state import Session
@@ -67,9 +67,8 @@ class Drafts:
         whole, essence = (
             self._composed(story, heading, budget, around, folder) for budget in (BUDGET, ESSENCE)
         )
-        return Written(
-            text=whole.text, essence=essence.text, asides=(*essence.asides, *whole.asides)
-        )
+        asides = (*essence.asides, *whole.asides)
+        return Written(text=whole.text, essence=essence.text, asides=asides)
 
     async def of_transcript(self, path: str, budget: int) -> Draft:
         """Of any transcript; whose it is shows in its records."""
@@ -144,13 +143,19 @@ class Drafts:
         return story
 
     def _carried(self, session: Session) -> tuple[Request, ...]:
-        """What was asked before this context: how it all began, and what came last."""
+        """What was asked before this context: how it all began, and what came last.
+
+        However long ago: contexts that sm hands over from one to the next are asked nothing new.
+        """
         agents = (session.agent,)
         paths = [Path(past.transcript) for past in session.lineage if past.transcript]
-        if not paths:
-            return ()
-        first = self._requests(paths[0], agents)
-        return first if len(paths) == 1 else (*first[:1], *self._requests(paths[-1], agents))
+        latest: tuple[Request, ...] = ()
+        for path in reversed(paths[1:]):
+            latest = (*self._requests(path, agents), *latest)
+            if len(latest) >= LATEST:
+                break
+        first = self._requests(paths[0], agents) if paths else ()
+        return (*(first if len(latest) < LATEST else first[:1]), *latest)
 
     def _requests(self, path: Path, agents: tuple[str, ...]) -> tuple[Request, ...]:
         try:

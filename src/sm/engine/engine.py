@@ -8,7 +8,7 @@ import contextlib
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -98,9 +98,9 @@ class HandoffRules:
 
     largest_document: int
     teach_agents: bool
-    expiry: float
+    expiry: float = 7200.0
     """Seconds after which what waits in a channel is too old."""
-    walkaway: WalkAway
+    walkaway: WalkAway = field(default_factory=WalkAway)
     """For sessions that are handed over when nobody is there."""
 
 

@@ -100,6 +100,19 @@ def test_a_reply_may_block(reply: Reply, block: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("stdout", "halt"),
+    [
+        ('{"continue":false,"stopReason":"over"}', "over"),
+        ('{"continue":false}', ""),
+        ('{"continue":true,"stopReason":"over"}', None),
+        ("words", None),
+    ],
+)
+def test_a_reply_may_end_the_turn(stdout: str, halt: str | None) -> None:
+    assert replied(stdout).halt == halt
+
+
+@pytest.mark.parametrize(
     ("reply", "context"),
     [
         (replied('{"hookSpecificOutput":{"additionalContext":"know"}}'), "know"),

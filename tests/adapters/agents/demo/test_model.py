@@ -12,6 +12,7 @@ from sm.adapters.agents.demo.model import (
     Say,
     Script,
     Step,
+    Task,
     Tool,
     Usage,
     Work,
@@ -36,6 +37,7 @@ from sm.core.ids import MessageId
         ("%crash exit 3", Crash("exit 3")),
         ("%output 20", Output(20)),
         ("%agent ls -l", Agent("ls -l")),
+        ("%task 3 echo {}", Task(3, "echo {}")),
         ("%background sleep 9", Background("sleep 9")),
         ("%clear", Command("/clear")),
     ],
@@ -69,3 +71,22 @@ def test_a_script_is_followed_prompt_by_prompt() -> None:
     assert script.steps("b") == [Say("two"), Work(1.0), Say("Done.")]
     assert script.steps("c") == [Say('Got it: "c"')]
     assert Script("").steps("d") == [Say('Got it: "d"')]
+
+
+def test_a_task_goes_on_behind_the_last_step_one_knows_of() -> None:
+    """However it is told: what it did itself, or what a document says it did."""
+    task = Task(9, "echo step {} >> f")
+
+    assert task.next("") == 1
+    assert task.next("`echo step 2 >> f` and `echo step 10 >> f`, but echo step 11 > f") == 11
+    assert task.numbered(4) == Tool("echo step 4 >> f", ask=False)
+
+
+def test_without_directives_the_task_that_is_known_goes_on() -> None:
+    """As a person wrote it, or as a document quotes it."""
+    known = "# Goal\n\n> %task 2 echo old {}\n    %task 3 echo {}\n"
+
+    assert steps("Continue.", known) == [Task(3, "echo {}"), Say("Done.")]
+    assert steps("%say no", known) == [Say("no")]
+    assert steps("Continue.", "a % task 3 x, 50 %task 3 y") == [Say('Got it: "Continue."')]
+    assert Script("a").steps("b", known) == [Say('Got it: "a"')]

@@ -464,3 +464,55 @@ def test_a_script_answers_prompts_in_order(demo: Demo) -> None:
 
 def _once(flag: Path, said: str) -> str:
     return f"if ! [ -f {flag} ]; then touch {flag}; echo '{said}'; fi"
+
+
+HALT = 'echo \'{"continue":false,"stopReason":"handed over"}\''
+
+
+def test_a_hook_may_end_the_turn_at_a_tools_result(demo: Demo) -> None:
+    """As Claude Code does: a record and a line of it, no Stop, and the model is not asked again."""
+    demo.reply("PostToolUse", HALT)
+    demo.start()
+    demo.prompt("%tool echo hi\n%say never")
+
+    demo.until(lambda: "stopped continuation" in demo.text())
+    demo.until(lambda: demo.records()[-1].get("subtype") == "turn_duration")
+    assert demo.events()[-1] == "PostToolUse"
+    assert "⎿  PostToolUse:Bash hook stopped continuation: handed over" in demo.text()
+    assert "never" not in [block.get("text") for block in said(demo)]
+    (record,) = [r["attachment"] for r in demo.records() if r["type"] == "attachment"]
+    assert record | {"toolUseID": ""} == {
+        "type": "hook_stopped_continuation",
+        "message": "handed over",
+        "hookName": "PostToolUse:Bash",
+        "toolUseID": "",
+        "hookEvent": "PostToolUse",
+    }
+    demo.until(lambda: demo.status()["status"] == "idle")
+
+
+def said(demo: Demo) -> list[dict[str, str]]:
+    replies = [r["message"]["content"] for r in demo.records() if r["type"] == "assistant"]
+    return [block for content in replies for block in content]
+
+
+def test_a_failed_tools_hook_ends_no_turn(demo: Demo) -> None:
+    demo.reply("PostToolUseFailure", HALT)
+    demo.start()
+    demo.prompt("%tool false\n%say on")
+
+    demo.until_event("Stop")
+    assert demo.hooks()[-1]["last_assistant_message"] == "on"
+
+
+def test_a_task_is_done_step_by_step(demo: Demo) -> None:
+    """And goes on where it was, in the same context and in the next one that knows of it."""
+    demo.start()
+    demo.prompt(f"%task 3 echo {{}} >> {demo.folder}/steps")
+    demo.until_event("Stop")
+    assert (demo.folder / "steps").read_text() == "1\n2\n3\n"
+
+    demo.prompt("go on")
+    demo.until_event("Stop", 2)
+    assert demo.hooks()[-1]["last_assistant_message"] == "Done."
+    assert (demo.folder / "steps").read_text() == "1\n2\n3\n"

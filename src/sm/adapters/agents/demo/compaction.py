@@ -24,6 +24,7 @@ def compact(talk: Conversation, stage: Stage, *, trigger: str) -> None:
     summary = f"{talk.context.messages} messages were exchanged; the details are lost."
     _report_summariser(talk, summary)
     talk.context.empty(compacted=True)
+    talk.known.clear()
     talk.context.add(_OPENING + summary)
     took = int((time.monotonic() - started) * 1000)
     after = talk.context.tokens

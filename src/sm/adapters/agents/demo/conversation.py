@@ -52,6 +52,8 @@ class Conversation:
         """Commands that run beside it, by their task's id."""
         self.owed: list[tuple[str, str]] = []
         """Blocks of Stop hooks that Claude Code tells once more, with the next prompt."""
+        self.known: list[str] = []
+        """Everything the model was given and did in this context."""
         self.show: Callable[[str], None] = lambda _: None
         """Where a person sees that a hook failed."""
         self.on_reply: Callable[[], None] = lambda: None
@@ -82,6 +84,7 @@ class Conversation:
         self.session_id = str(uuid.uuid4())
         self.transcript = self._open_transcript()
         self.context.empty()
+        self.known.clear()
         self.owed.clear()
 
     def take_owed(self) -> list[tuple[str, str]]:
@@ -157,6 +160,7 @@ class Conversation:
 
     def reply(self, block: dict[str, Any], text: str, *, stop_reason: str) -> None:
         """The model says something: one more record, and what it cost."""
+        self.known.append(text)
         self.transcript.assistant(block, self.context.usage(text), stop_reason=stop_reason)
         self.on_reply()
 
@@ -166,6 +170,7 @@ class Conversation:
         ``given``: the same in the client's words, as the model reads it.
         """
         self.context.add(given or text)
+        self.known.append(text)
         if self._received:
             note = {"at": time.time(), "prompt": text, "via": via, "given": given or text}
             _append_durably(self._received, json.dumps(note, ensure_ascii=False))

@@ -4,11 +4,13 @@ Lines that begin with ``%`` are directives, done in order. Text without any is a
 friendly sentence. Pure: text in, steps out.
 """
 
+import re
 from typing import NamedTuple
 
 from sm.core import envelope
 
 _QUOTED = 60
+_TASK = re.compile(r"^[ >]*(%task \d+ .+)$", re.MULTILINE)
 
 
 class Say(NamedTuple):
@@ -59,19 +61,38 @@ class Output(NamedTuple):
     lines: int
 
 
+class Task(NamedTuple):
+    """Run the command once for each number up to ``last``, which takes the place of ``{}``."""
+
+    last: int
+    command: str
+
+    def next(self, known: str) -> int:
+        """The first number that was not done, as far as one knows."""
+        before, _, behind = self.command.partition("{}")
+        done = re.findall(f"{re.escape(before)}(\\d+){re.escape(behind)}", known)
+        return max(map(int, done), default=0) + 1
+
+    def numbered(self, number: int) -> Tool:
+        return Tool(self.command.replace("{}", str(number)), ask=False)
+
+
 class Command(NamedTuple):
     """Typed by the model's own hand after the turn: ``%clear``, ``%compact``, ``%exit``."""
 
     name: str
 
 
-Step = Say | Work | Tool | Agent | Background | Usage | Fail | Crash | Output | Command
+Step = Say | Work | Tool | Task | Agent | Background | Usage | Fail | Crash | Output | Command
 
 
-def steps(prompt: str) -> list[Step]:
-    """What the model does when it is given this text; it always ends with words."""
+def steps(prompt: str, known: str = "") -> list[Step]:
+    """What the model does when it is given this text; it always ends with words.
+
+    Without a directive it goes on with the task it knows of, if it knows of one.
+    """
     text = _told(prompt)
-    done = directives(text)
+    done = directives(text) or _known_task(known)
     if not done:
         return [Say(f'Got it: "{_first_line(text)}"')]
     return done if isinstance(done[-1], Say) else [*done, Say("Done.")]
@@ -81,6 +102,13 @@ def directives(text: str) -> list[Step]:
     """The directives in a text, in order."""
     found = (_directive(line) for line in _told(text).split("\n") if line.startswith("%"))
     return [step for step in found if step is not None]
+
+
+def _known_task(known: str) -> list[Step]:
+    """The last one in everything this context was given: a document may tell of it."""
+    found = _TASK.findall(known)
+    step = _directive(found[-1]) if found else None
+    return [step] if step is not None else []
 
 
 def _told(prompt: str) -> str:
@@ -102,6 +130,9 @@ def _directive(line: str) -> Step | None:
             return Work(_number(rest))
         case "tool" | "ask":
             return Tool(rest, ask=word == "ask")
+        case "task":
+            last, _, command = rest.partition(" ")
+            return Task(int(_number(last)), command)
         case "agent":
             return Agent(rest)
         case "background":
@@ -135,7 +166,7 @@ class Script:
         if not text.strip():
             self._blocks = []
 
-    def steps(self, prompt: str) -> list[Step]:
+    def steps(self, prompt: str, known: str = "") -> list[Step]:
         if self._blocks and not directives(prompt):
             return steps(self._blocks.pop(0))
-        return steps(prompt)
+        return steps(prompt, known)

@@ -11,6 +11,7 @@ Lines of a prompt that begin with % are done in order; without any, the text is 
   %work SECONDS   think for so long
   %tool COMMAND   run it in a shell, as an allowed Bash call
   %ask COMMAND    the same, but a person must allow it first
+  %task N COMMAND run it with 1 to N for {}; without directives, go on with the task one knows of
   %agent COMMAND  let a sub-agent run it
   %background COMMAND   run it beside the conversation
   %output N       print N lines

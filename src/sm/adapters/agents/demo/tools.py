@@ -23,6 +23,10 @@ class ToolInterruptedError(Exception):
     """A person stopped the tool, or did not allow it."""
 
 
+class HaltedError(Exception):
+    """A hook ended the turn at a tool's result."""
+
+
 class ToolCall:
     """A Bash call; other tools differ in what they do and answer."""
 
@@ -109,8 +113,26 @@ class ToolCall:
             after = self._fail(text, took)
         event = "PostToolUse" if ran.code == 0 else "PostToolUseFailure"
         self._tell(before, f"PreToolUse:{self.name}")
-        self._tell(after, f"{event}:{self.name}")
+        # Claude Code lets no turn be ended at a failure.
+        halting = [reply for reply in after if reply.halt is not None and ran.code == 0]
+        self._tell([reply for reply in after if reply not in halting], f"{event}:{self.name}")
+        self._halt([reply.halt or "" for reply in halting])
         self._finish_batch(text)
+
+    def _halt(self, reasons: list[str]) -> None:
+        """The model is not asked again; no other hook tells of it."""
+        hook = f"PostToolUse:{self.name}"
+        for reason in reasons:
+            self._show(f"  ⎿  {hook} hook stopped continuation: {reason}\n")
+            self._talk.transcript.attachment(
+                type="hook_stopped_continuation",
+                message=reason,
+                hookName=hook,
+                toolUseID=self.id,
+                hookEvent="PostToolUse",
+            )
+        if reasons:
+            raise HaltedError
 
     def _response(self, stdout: str, stderr: str) -> dict[str, Any]:
         return {"stdout": stdout, "stderr": stderr, "interrupted": False}

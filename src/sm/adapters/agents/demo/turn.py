@@ -1,6 +1,7 @@
 """One turn: from a submitted prompt to its end, in Claude Code's order of hooks and records.
 
-Runs in the worker's thread. It ends with Stop, with StopFailure, or (Escape) with neither.
+Runs in the worker's thread. It ends with Stop, with StopFailure, or (Escape, a hook that
+halts it) with neither.
 """
 
 import os
@@ -19,6 +20,7 @@ from sm.adapters.agents.demo.stage import Stage, Waiting
 from sm.adapters.agents.demo.tools import (
     AgentCall,
     BackgroundCall,
+    HaltedError,
     ToolCall,
     ToolInterruptedError,
 )
@@ -81,12 +83,14 @@ class Turn:
             return self._interrupted(prompt)
         except ApiRefusedError as refused:
             self._refused(str(refused))
+        except HaltedError:
+            pass
         took = int((time.monotonic() - started) * 1000)
         self._talk.transcript.system("turn_duration", durationMs=took, isMeta=False)
         return None
 
     def _think(self, prompt: str) -> None:
-        self._steps = self._script.steps(prompt)
+        self._steps = self._script.steps(prompt, "\n".join(self._talk.known))
         while True:
             while self._steps:
                 self._pause(self._options.delay)
@@ -107,6 +111,8 @@ class Turn:
             case model.Tool(command, ask):
                 notify_after = self._options.dialog_notice if ask else None
                 self._use(ToolCall(self._talk, self._stage, command), notify_after)
+            case model.Task():
+                self._go_on(step)
             case model.Agent(command):
                 self._use(AgentCall(self._talk, self._stage, command))
             case model.Background(command):
@@ -122,6 +128,16 @@ class Turn:
                 self._stage.show("\n".join(f"line {n}" for n in range(1, count + 1)))
             case model.Command(name):
                 self._stage.queue(Waiting(name, name))
+
+    def _go_on(self, task: model.Task) -> None:
+        """The next step of a task, by all that is known in this context."""
+        number = task.next("\n".join(self._talk.known))
+        if number > task.last:
+            self._say("All steps are done.")
+        else:
+            self._say(f"Step {number}.")
+            self._do(task.numbered(number))
+            self._steps.insert(0, task)
 
     def _pause(self, seconds: float) -> None:
         if self._stage.interrupt.wait(seconds):
