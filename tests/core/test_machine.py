@@ -98,7 +98,9 @@ class Exchange(RuleBasedStateMachine):
             self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed
         )
         self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
-        self.launcher = Launcher(self.world, processes, NoFolders(), ScriptedDialects(self.world))
+        self.launcher = Launcher(
+            self.world, processes, NoFolders(), ScriptedDialects(self.world), lambda _: None
+        )
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []
         self.sent: dict[MessageId, Message] = {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.channels.book import ChannelBook
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.store.memory import MemoryStore
 from sm.core.events import DaemonStarted, Event, SessionRequested
@@ -20,6 +21,7 @@ from sm.core.state import USUAL, Session, Thresholds, WalkAway
 from sm.engine.archivist import Archivist
 from sm.engine.drafts import Drafts
 from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
+from sm.engine.filing import Filing
 from sm.engine.ports import Dialects, Store
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
@@ -113,6 +115,18 @@ def archivist_of(
     return Archivist(world, handoffs, drafts, raw_log=NoFolders().raw_log, largest_document=largest)
 
 
+def filing_of(world: World, kept: Path) -> Filing:
+    """The channels of this folder."""
+    return Filing(
+        channels=ChannelBook(kept / "channels", {}),
+        handoffs=HandoffFolders(lambda session: kept / session),
+        processes=ProcessTable(world),
+        clock=LoopClock(),
+        pid=1,
+        expiry=7200.0,
+    )
+
+
 @dataclass
 class Rig:
     """An engine, its world and its store; the world and the store outlive the engine."""
@@ -152,6 +166,7 @@ class Rig:
             routes=lambda _: self.routes,
             thresholds=self.thresholds,
             hook_url=lambda _: None,
+            channels=ChannelBook(self.kept / "channels", {}),
             handoffs=HandoffFolders(lambda session: self.kept / session),
             handoff_rules=HandoffRules(
                 largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway

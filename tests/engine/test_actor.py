@@ -16,7 +16,7 @@ from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
 from sm.engine.reader import Reader
 from sm.engine.typist import Typist
-from tests.engine.rig import ADA, BOB, FlakyStore, Log, archivist_of, at_work, requested
+from tests.engine.rig import ADA, BOB, FlakyStore, Log, archivist_of, at_work, filing_of, requested
 from tests.engine.timelapse import NOON, LoopClock
 from tests.engine.world import Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -30,10 +30,13 @@ class Stage:
         processes = ProcessTable(self.world)
         dialects = ScriptedDialects(self.world)
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
-        launcher = Launcher(self.world, processes, self.folders, ScriptedDialects(self.world))
+        launcher = Launcher(
+            self.world, processes, self.folders, ScriptedDialects(self.world), lambda _: None
+        )
         reader = Reader(dialects, LoopClock())
-        archivist = archivist_of(self.world, Path("/nowhere"))
-        self.actor = Actor(self.world, typist, launcher, reader, archivist, self.log)
+        kept = Path("/nowhere")
+        archivist, filing = archivist_of(self.world, kept), filing_of(self.world, kept)
+        self.actor = Actor(self.world, typist, launcher, reader, archivist, filing, self.log)
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)

@@ -21,7 +21,9 @@ async def world() -> World:
 
 @pytest.fixture
 async def launcher(world: World) -> Launcher:
-    return Launcher(world, ProcessTable(world), NoFolders(), ScriptedDialects(world))
+    return Launcher(
+        world, ProcessTable(world), NoFolders(), ScriptedDialects(world), lambda _: None
+    )
 
 
 async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> None:

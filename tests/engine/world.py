@@ -722,6 +722,9 @@ class NoFolders:
     ) -> None:
         self.prepared[session] = environment
 
+    def environment(self, session: SessionId) -> dict[str, str]:
+        return dict(self.prepared[session])
+
     def discard(self, session: SessionId) -> None:
         del self.prepared[session]
 

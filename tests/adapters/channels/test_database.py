@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.adapters.channels.samples import NOON, left
 
 from sm.adapters.channels.database import Database
 from sm.adapters.channels.errors import LedgerDamagedError, LedgerError, LedgerTooNewError
 from sm.adapters.channels.ledger import Ledger
+from tests.adapters.channels.samples import NOON, left
 
 
 def _mode(path: Path) -> int:

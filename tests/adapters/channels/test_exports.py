@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.adapters.channels.samples import ADA, HOUR, NOON, claimant, left
 
 from sm.adapters.channels import exports
 from sm.adapters.channels.ledger import Ledger
 from sm.core.channel import ChannelError, ChannelHandoff
 from sm.core.ids import ContextId
+from tests.adapters.channels.samples import ADA, HOUR, NOON, claimant, left
 
 
 def _manifest(folder: Path, channel: str = "api") -> dict[str, object]:

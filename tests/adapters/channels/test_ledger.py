@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.adapters.channels.samples import ADA, BOB, HOUR, NOON, claimant, left
 
 from sm.adapters.channels.ledger import Ledger
 from sm.core.channel import (
@@ -21,6 +20,7 @@ from sm.core.channel import (
 )
 from sm.core.ids import HandoffName, SessionId
 from sm.core.passage import DocumentError
+from tests.adapters.channels.samples import ADA, BOB, HOUR, NOON, claimant, left
 
 
 def _claim(ledger: Ledger, made: NewHandoff, who: Claimant, now: float = NOON) -> ChannelHandoff:

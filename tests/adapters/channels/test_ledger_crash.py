@@ -13,13 +13,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 from sm.adapters.channels.database import Database
 from sm.adapters.channels.errors import LedgerError
 from sm.adapters.channels.ledger import Ledger
 from sm.adapters.system import ProcessTable
 from sm.core.ids import HandoffName
+from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 ROOT = Path(__file__).parents[3]
 RACERS = 50

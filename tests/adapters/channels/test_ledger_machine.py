@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 from sm.adapters.channels.ledger import Ledger
 from sm.core.channel import ChannelHandoff, Refusal, Status, is_over, may_become
 from sm.core.ids import HandoffName, SessionId
+from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 CHANNELS = st.sampled_from(["api", "web"])
 SESSIONS = st.sampled_from([SessionId("0a1b2c3d"), SessionId("b0b00000"), SessionId("ca700000")])

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.adapters.channels.samples import ADA, NOON, claimant, left
 
 from sm.adapters.channels import schema
 from sm.core.channel import ChannelHandoff, Status
+from tests.adapters.channels.samples import ADA, NOON, claimant, left
 
 
 def _made(work: Path, at: float = NOON) -> ChannelHandoff:

@@ -9,12 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from tests.adapters.channels.samples import HOUR, NOON, left
-
 from sm.adapters.channels.ledger import Ledger
 from sm.adapters.system import ProcessTable
 from sm.core.channel import ChannelHandoff, Claimant
 from sm.core.ids import ContextId, HandoffName, SessionId
+from tests.adapters.channels.samples import HOUR, NOON, left
 
 
 def me(session: str) -> Claimant:
