@@ -162,6 +162,8 @@ def test_a_file_moved_away_while_it_is_open_is_not_written_to(folder: Path, work
     made = ledger.create(left(work, NOON + 1))
     other = Ledger(folder)
     assert other.history() == [made]
+    assert made.id in (folder / "api.manifest.json").read_text()
+    assert made.id in (folder / "api-CURRENT.md").read_text()
     other.close()
     ledger.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.channels import exports
+from sm.adapters.channels.database import Database
 from sm.adapters.channels.ledger import Ledger
 from sm.core.channel import ChannelError, ChannelHandoff
 from sm.core.ids import ContextId
@@ -101,6 +102,22 @@ def test_an_export_that_fails_undoes_nothing_and_is_made_up_for(
     assert (_manifest(folder)["id"], _manifest(folder, "web")["status"]) == (made.id, "active")
     assert made.id in (folder / "api-CURRENT.md").read_text()
     assert (folder / "archive" / "api" / f"{made.id}.md").is_file()
+
+
+def test_only_one_process_at_a_time_writes_the_files(folder: Path, work: Path) -> None:
+    """Or an old copy could come after a new one. What is committed does not wait for them."""
+    ledger = Ledger(folder, busy_seconds=0.2)
+    with Database(folder).alone():
+        made = ledger.create(left(work))
+
+        assert ledger.current("api") == made
+        (words,) = ledger.not_exported
+        assert words.endswith("channels.lock is held by another program. Try again in a moment.")
+        assert not (folder / "api.manifest.json").exists()
+
+    assert ledger.export() == ()
+    assert _manifest(folder)["id"] == made.id
+    ledger.close()
 
 
 def test_what_a_process_left_undone_another_makes_up_for(

@@ -291,6 +291,23 @@ def test_a_transcript_that_cannot_be_read_decides_nothing(ledger: Ledger, work: 
     assert _statuses(ledger) == ["claimed", "active"]
 
 
+def test_what_happened_while_a_transcript_was_read_counts(
+    ledger: Ledger, folder: Path, work: Path
+) -> None:
+    """Another process has seen the proof meanwhile: nothing is given back."""
+    made = ledger.create(left(work))
+    _claim(ledger, made, claimant(transcript="/t"))
+    other = Ledger(folder)
+
+    def slowly(_path: str, handoff: HandoffName) -> bool:
+        other.consume(handoff, ADA, NOON + 1)
+        return False
+
+    assert ledger.release_stale(_dead, slowly, now=NOON + 2) == []
+    assert _statuses(ledger) == ["consumed"]
+    other.close()
+
+
 def test_a_claim_that_comes_back_too_late_is_superseded(ledger: Ledger, work: Path) -> None:
     """A newer one waits already; of two that come back, the newer one does."""
     for number, channel in enumerate(("api", "api", "web", "web")):

@@ -72,19 +72,19 @@ class Database:
                     connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, patience: float | None = None) -> Iterator[None]:
         """No other process is in here; one that dies is out, one that is stopped stays."""
         with self._turn:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             handle = os.open(self.folder / LOCK, flags, 0o600)
             try:
-                self._lock(handle)
+                self._lock(handle, self._busy if patience is None else patience)
                 yield
             finally:
                 os.close(handle)
 
-    def _lock(self, handle: int) -> None:
-        deadline = time.monotonic() + self._busy
+    def _lock(self, handle: int, patience: float) -> None:
+        deadline = time.monotonic() + patience
         while True:
             try:
                 return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -39,6 +39,9 @@ log = structlog.get_logger()
 RECENT = 20
 """Handoffs of a channel that are looked at when its history is brought up to date."""
 
+PATIENCE = 1.0
+"""Seconds a change waits for another process's exports; they are made up for at the next."""
+
 
 class Ledger:
     """One folder's ledger and its exports."""
@@ -284,12 +287,13 @@ class Ledger:
             for handoff in changed:
                 schema.put(connection, handoff)
             for channel in {h.channel for h in changed}:
+                # Not from 1: beside a new ledger there may be exports of one that was moved away.
                 connection.execute(
-                    "INSERT INTO channel VALUES (?, 1)"
+                    "INSERT INTO channel VALUES (?, abs(random() % 1000000000000))"
                     " ON CONFLICT (name) DO UPDATE SET revision = revision + 1",
                     (channel,),
                 )
-        if changed or self.not_exported:
+        if changed:
             self._export()
         return changed
 
@@ -297,7 +301,7 @@ class Ledger:
         """What is committed stays so, whatever becomes of its copies."""
         try:
             # Only one process at a time, and each reads what holds now: no copy becomes older.
-            with self._database.alone():
+            with self._database.alone(PATIENCE):
                 failed = [words for channel in self._outdated() for words in self._told(*channel)]
         except (OSError, LedgerError) as error:
             failed = [str(error)]
