@@ -67,6 +67,17 @@ async def test_all_it_wrote_is_there_when_it_has_ended(heard: Heard, tmp_path: P
     assert heard.told == [Exit(pid=child.pid, status=0)]
 
 
+async def test_what_a_paused_child_wrote_before_its_end_is_not_lost(
+    heard: Heard, tmp_path: Path
+) -> None:
+    child = await started(heard, tmp_path, "bash", "-c", "read x; echo last words")
+    child.pause()
+    child.write(b"\n")
+    await heard.until(lambda heard: heard.told)
+
+    assert heard.output == b"last words\r\n"
+
+
 async def test_input_it_does_not_read_fills_up_and_empties(heard: Heard, tmp_path: Path) -> None:
     program = "stty raw; echo ready; read -n 1 x; wc -c"
     child = await started(heard, tmp_path, "bash", "-c", program)
@@ -101,8 +112,12 @@ async def test_a_paused_child_is_read_no_further(heard: Heard, tmp_path: Path) -
 
 
 async def test_it_stops_and_goes_on(heard: Heard, tmp_path: Path) -> None:
+    """What it wrote before comes before."""
     child = await started(heard, tmp_path, "bash", "-c", "echo ready; kill -STOP $$; echo on")
+    child.pause()
     await heard.until(lambda heard: "stopped" in heard.told)
+    assert heard.output == b"ready\r\n"
+    child.go_on()
     child.send(signal.SIGCONT)
     await heard.until(lambda heard: len(heard.told) == 2)
 

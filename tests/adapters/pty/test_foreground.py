@@ -150,6 +150,33 @@ def test_ctrl_z_stops_agent_and_proxy_and_fg_brings_both_back(desk: Desk) -> Non
     seat.wait()
 
 
+MEAN_SHELL = """
+import os, signal, subprocess, sys, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+before = termios.tcgetattr(0)
+job = subprocess.Popen(sys.argv[1:], process_group=0, restore_signals=True)
+os.tcsetpgrp(0, job.pid)
+os.waitpid(job.pid, os.WUNTRACED)
+print("stopped", termios.tcgetattr(0) == before, flush=True)
+before[3] |= termios.TOSTOP
+termios.tcsetattr(0, termios.TCSANOW, before)
+os.killpg(job.pid, signal.SIGCONT)
+job.wait()
+print("ended", job.returncode, termios.tcgetattr(0) == before, flush=True)
+"""
+
+
+def test_a_stopped_proxy_has_given_the_terminal_back_itself(desk: Desk) -> None:
+    """Not every shell puts it right; what the person changed meanwhile stays changed."""
+    program = "trap 'stty size' WINCH; echo ready; kill -TSTP $$; read x; exit 3"
+    seat = desk.sit(sys.executable, "-c", MEAN_SHELL, *desk.proxy("bash", "-c", program))
+    seat.expect(b"ready")
+    seat.expect(b"stopped True")
+    seat.type(b"\r")
+
+    seat.expect(b"ended 3 True")
+
+
 def test_an_agent_that_stops_itself_in_raw_mode_stops_the_proxy(desk: Desk) -> None:
     """As agents do that read every key: Ctrl-Z is a byte, the stop is their own."""
     program = (

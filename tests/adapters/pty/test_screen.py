@@ -45,12 +45,12 @@ async def test_what_stood_there_before_its_launch_is_not_shown(log: Log) -> None
 
 
 async def test_a_change_of_size_happens_where_it_happened(log: Log) -> None:
-    """Twelve letters in ten columns wrap; after the change they do not."""
+    """In ten columns the fifteenth is the tenth; after the change it is the fifteenth."""
     screen = Screen(log.path, 0, 10, 4)
-    screen.resize(log.add("abcdefghijkl\r\n"), 20, 4)
-    await screen.catch_up(log.add("abcdefghijkl"))
+    screen.resize(log.add("\x1b[1;15Ha"), 20, 4)
+    await screen.catch_up(log.add("\x1b[2;15Hb"))
 
-    assert "abcdefghijkl" in screen.lines
+    assert screen.lines[:2] == (" " * 9 + "a", " " * 14 + "b")
     assert screen.size == (20, 4)
 
 

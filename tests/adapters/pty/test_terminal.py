@@ -211,6 +211,7 @@ async def test_a_signal_between_two_agents_ends_the_wait(rig: Rig) -> None:
 
 async def test_the_end_of_the_foreground_ends_the_agent(tmp_path: Path, null: int) -> None:
     """And what we did with signals is undone."""
+    own = signal.signal(signal.SIGTERM, lambda *_: None)
     before = [signal.getsignal(number) for number in signal.valid_signals()]
     terminal = PtyTerminal(started=ProcessTable().started, render=render, patience=0.5)
     async with terminal.foreground(null, null):
@@ -218,6 +219,7 @@ async def test_the_end_of_the_foreground_ends_the_agent(tmp_path: Path, null: in
 
     assert not lives(pane.pid)
     assert [signal.getsignal(number) for number in signal.valid_signals()] == before
+    signal.signal(signal.SIGTERM, own)
     assert (await terminal.exited()).signal == signal.SIGTERM
 
 

@@ -73,10 +73,9 @@ class Inlet:
         self._is_over = True
 
     def drain(self) -> None:
-        """Take all that is there now, and no more after that."""
+        """Take all that is there now, even while it is paused."""
         while not self._is_over and self._read():
             pass
-        self.close()
 
     def _read_on(self) -> None:
         if self._is_open:

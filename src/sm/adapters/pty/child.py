@@ -193,6 +193,8 @@ class Child:
                 self._began.set_result(number)
                 self.pid = number
             case "stopped":
+                # Its last words come first: that it stops, and what puts the terminal right.
+                self._output.drain()
                 self._owner.stopped()
             case "exited":
                 self._verdict = Exit(pid=self.pid, status=number)
@@ -208,6 +210,7 @@ class Child:
         self._control.close()
         os.waitpid(self._leader, 0)
         self._output.drain()
+        self._output.close()
         self._input.close()
         os.close(self._master)
         # Without a word: the leader was killed, and the agent with it.

@@ -39,7 +39,7 @@ class Console:
         self.shows = os.isatty(stdout)
         self._tty = stdin if self.types else stdout if self.shows else None
         self.settings = None if self._tty is None else termios.tcgetattr(self._tty)
-        """As they were when we came."""
+        """As the person has them: read anew whenever we take the terminal."""
         self._is_raw = False
         self._stdin, self._stdout = Borrowed(stdin, os.O_RDONLY), Borrowed(stdout, os.O_WRONLY)
         self.input = Inlet(
@@ -77,14 +77,16 @@ class Console:
         """Every key is a byte and every byte is shown as it is."""
         if self._tty is None or self.settings is None:
             return
-        self._is_raw = True
         with suppress(termios.error):  # it was hung up
+            if not self._is_raw:
+                self.settings = termios.tcgetattr(self._tty)
+            self._is_raw = True
             termios.tcsetattr(
                 self._tty, termios.TCSANOW, _raw(self.settings, has_keyboard=self.types)
             )
 
     def give_back(self) -> None:
-        """As it was when we came. Somebody else's terminal is left as it is."""
+        """As it was when we took it. Somebody else's terminal is left as it is."""
         if self._tty is None or self.settings is None or not self._is_raw:
             return
         self._is_raw = False

@@ -42,6 +42,8 @@ class Foreground:
         self._console: Console | None = None
         self._handlers: dict[int, object] = {}
         self._dismissed = False
+        self._must_stop = False
+        """The agent has stopped, and so must we once its last words are shown."""
         self.child: Child | None = None
         self.recording: Recording | None = None
         """Of the last launch; it stays when its agent has ended."""
@@ -146,10 +148,15 @@ class Foreground:
             self._console.input.open()
 
     def stopped(self) -> None:
-        console, child = self._console, self.child
-        if console is None or child is None:
+        self._must_stop = True
+        if self._console is not None and not self._console.is_full:
+            self._stop_with_agent()
+
+    def _stop_with_agent(self) -> None:
+        self._must_stop = False
+        if self._console is None or self.child is None:
             return
-        console.give_back()
+        self._console.give_back()
         self._stop(signal.SIGTSTP)
         self._go_on()
 
@@ -212,6 +219,8 @@ class Foreground:
             self.child.write_eof()
 
     def emptied(self) -> None:
+        if self._must_stop:
+            self._stop_with_agent()
         if self.child is not None:
             self.child.go_on()
 
