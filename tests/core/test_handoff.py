@@ -40,6 +40,7 @@ from sm.core.passage import HandoffState
 from sm.core.reasons import why_waiting
 from sm.core.state import PastContext, Session, State, Step
 from sm.core.terminal import AgentStatus, Obstacle, Place, Sign
+from sm.core.turn import REMEMBERED_CONTEXTS
 from tests.core.samples import (
     CAPTURING,
     CLEAR_MARK,
@@ -652,6 +653,17 @@ def test_a_person_who_clears_once_more_only_moves_the_prompt() -> None:
     assert (session.handoff is not None, session.context.number) == (True, 3)
     assert [past.how for past in session.lineage] == [f"handoff {HANDOFF}", "cleared"]
     assert len([m for m in session.messages if m.handoff]) == 1
+
+
+def test_of_many_contexts_the_first_and_the_latest_are_remembered() -> None:
+    """The first holds what all the others are about."""
+    old = PastContext(number=1, id=None, transcript=None, tokens=None, ended_at=NOON, how="cleared")
+    many = tuple(replace(old, number=n) for n in range(1, REMEMBERED_CONTEXTS + 1))
+
+    numbers = [past.number for past in after(replace(TYPED, lineage=many), CLEARED).lineage]
+
+    assert len(numbers) == REMEMBERED_CONTEXTS
+    assert numbers[:2] == [1, 3]
 
 
 def test_lineage_tells_the_contexts_before_this_one() -> None:

@@ -1,15 +1,18 @@
 """What an agent that waits for answers is told, and what becomes of it."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from sm.core.envelope import wrap
 from sm.core.events import CompactionBegun
 from sm.core.handoff import LESSON
+from sm.core.ids import HandoffId
 from sm.core.message import TYPING, MessageState, Mode, Route, Way
 from sm.core.state import State
 from sm.engine.engine import Engine
+from sm.engine.handovers import Document
 from sm.engine.naming import RefusedError
 from sm.engine.reports import ENDED, HELD
 from tests.engine.rig import ADA, DiskFullError, FlakyStore, Rig, new, said
@@ -294,6 +297,29 @@ async def test_the_next_context_is_given_the_document_as_it_begins(gentle: Rig) 
         (handoff,) = await engine.handovers.all()
         assert f"=== HANDOFF LOADED (ID: {handoff.id}) ===" in told
         assert "# Automatic handoff: ada" in told
+
+
+async def test_a_document_of_its_own_is_for_the_agent_to_read(gentle: Rig, tmp_path: Path) -> None:
+    """It is named in the first prompt, and not put before it."""
+    document = tmp_path / "handoff.md"
+    document.write_text("# Goal")
+    async with gentle.running() as engine:
+        agent = await at_work(gentle, engine)
+        await engine.handovers.request(
+            "ada",
+            requester="ada",
+            document=Document(source=str(document)),
+            token="token of ada",
+            handoff_id=HandoffId("a" * 12),
+        )
+        agent.waits = False
+        agent.finish()
+        told = "nothing yet"
+        while engine.session(ADA).context.number == 1:
+            told = await report(engine, agent) if agent.hooks else told
+            await asyncio.sleep(0.1)
+
+        assert told == "/inbox/ada"
 
 
 async def test_an_agent_that_reports_nothing_is_not_taken(gentle: Rig) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, texts
+from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, texts, walkaway
 from tests.prove.ledger import Verdict
 
 
@@ -72,6 +72,10 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "automatic documents against planted facts": drafts.planted_facts,
     "20 handoffs of the real Claude Code": lambda sm: handoffs.real_client(sm, times=20),
     "50 messages while it hands over": lambda sm: handoffs.sent_meanwhile(sm, messages=50),
+    "an unattended task of the real Claude Code": walkaway.prove_task,
+    "unattended tasks side by side, demo": lambda sm: walkaway.side_by_side(
+        sm, sessions=5, steps=220, timeout=1800
+    ),
     "kill -9 at every commit of a handoff, demo": handoff_points(handoffs.every_commit),
     "kill -9 at every commit of a handoff, real Claude Code": handoff_points(
         handoffs.every_commit_of_the_real_client

@@ -1,31 +1,36 @@
-"""A long task, nobody there: contexts fill, sm hands over, and the work goes on where it was.
+"""Long tasks, nobody there: contexts fill, sm hands over, and the work goes on where it was.
 
-The model knows nothing but what it is given: it finds the next step in its own tool results, or
-in the document of the context before. A step that is done twice or left out is seen in the file
+The models know nothing but what they are given: they find the next step in their own tool results,
+or in the document of the context before. A step that is done twice or left out is seen in the file
 the steps write.
 """
 
+import json
+import random
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.kit.anthropic_api import Reply, Request, ToolUse, Usage
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 from tests.prove.ladder import Desk, desk
+from tests.prove.ledger import Verdict
 
 TASK = "Do the steps in order, one command for each, and say when all are done. It's «urgent»."
-CONFIG = """
+LEVELS = """
 [context_monitor]
-early_threshold = 60_000
-warning_threshold = 80_000
-critical_threshold = 100_000
+early_threshold = {early}
+warning_threshold = {warning}
+critical_threshold = {critical}
 [handoff]
-deadline = "0s"
+deadline = "{deadline}"
 cooldown = "0s"
 """
+CONFIG = LEVELS.format(early=60_000, warning=80_000, critical=100_000, deadline="0s")
 BASE, STEP = 20_000, 20_000
 """Tokens of an empty context, and of one step."""
 _DONE = re.compile(r"echo step (\d+) >> ")
@@ -41,18 +46,25 @@ class Task:
     """Which step each context began with."""
 
     def reply(self, request: Request) -> Reply:
-        if not request.is_main:
-            return Reply(text="A task")
         given = str(request.body["messages"]) + str(request.body.get("system", ""))
         done = max(map(int, _DONE.findall(given)), default=0)
+        if request.is_compaction:
+            self.begun[request.session] = done
+            return Reply(text=f"<summary>{TASK} Done: {self.command(done)}</summary>")
+        if not request.is_main:
+            return Reply(text="A task")
         self.begun.setdefault(request.session, done)
-        here = done - self.begun[request.session]
-        usage = Usage(input=10, cache_read=BASE + STEP * here)
+        usage = self.usage(request, done)
         if done >= self.steps:
             return Reply(text="All steps are done.", usage=usage)
-        command = f"echo step {done + 1} >> {self.file}"
-        tool = ToolUse(name="Bash", input={"command": command})
+        tool = ToolUse(name="Bash", input={"command": self.command(done + 1)})
         return Reply(text=f"Step {done + 1}.", tools=(tool,), usage=usage, delay=0.4)
+
+    def usage(self, request: Request, done: int) -> Usage:
+        return Usage(input=10, cache_read=BASE + STEP * (done - self.begun[request.session]))
+
+    def command(self, step: int) -> str:
+        return f"echo step {step} >> {self.file}"
 
     @property
     def lines(self) -> list[str]:
@@ -63,16 +75,28 @@ class Task:
         return [f"step {number}" for number in range(1, self.steps + 1)]
 
 
-@contextmanager
-def unattended(sm: Sm, steps: int) -> Iterator[tuple[Desk, Task]]:
-    """The real client in walk-away mode, with its task."""
+def configure(sm: Sm, text: str) -> None:
     sm.home.config.parent.mkdir(parents=True, exist_ok=True)
-    sm.home.config.write_text(CONFIG)
-    task = Task(steps=steps, file=sm.folder / "steps.txt")
+    sm.home.config.write_text(text)
+
+
+@contextmanager
+def unattended(
+    sm: Sm,
+    steps: int,
+    *,
+    config: str = CONFIG,
+    task: Task | None = None,
+    prompt: str = TASK,
+    **environment: str,
+) -> Iterator[tuple[Desk, Task]]:
+    """The real client in walk-away mode, with its task."""
+    configure(sm, config)
+    task = task or Task(steps=steps, file=sm.folder / "steps.txt")
     with desk(sm, task.reply) as ada:
         sm.run(
-            "new", "ada", "--agent", "claude", "--auto-handoff", "--prompt", TASK,
-            environment=ada.environment, cwd=ada.home.cwd,
+            "new", "ada", "--agent", "claude", "--auto-handoff", "--prompt", prompt,
+            environment={**ada.environment, **environment}, cwd=ada.home.cwd,
         )  # fmt: skip
         yield ada, task
 
@@ -89,3 +113,132 @@ def contexts_with_task(ada: Desk) -> list[bool]:
 def finish(ada: Desk, task: Task, timeout: float) -> None:
     wait_until(lambda: len(task.lines) >= task.steps, timeout, seen=ada.report)
     ada.sm.run("wait", ada.name, "--timeout", "30")
+
+
+def judged(lines: list[str], wanted: list[str]) -> Verdict:
+    """What became of the steps."""
+    firsts = list(dict.fromkeys(line for line in lines if line in wanted))
+    return Verdict(
+        sent=len(wanted),
+        once=sum(lines.count(step) == 1 for step in wanted),
+        lost=sum(step not in lines for step in wanted),
+        doubled=sum(lines.count(step) > 1 for step in wanted),
+        changed=sum(line not in wanted for line in lines),
+        disordered=sum(a != b for a, b in zip(firsts, wanted, strict=False)),
+    )
+
+
+def prove_task(sm: Sm, *, steps: int = 30) -> tuple[Verdict, str]:
+    """One task of the real client's through as many contexts as it takes."""
+    with unattended(sm, steps=steps) as (ada, task):
+        finish(ada, task, steps * 6)
+        kinds = [h["kind"] for h in sm.json("handoffs", "ada")]
+        asked = contexts_with_task(ada)
+        verdict = judged(task.lines, task.wanted)
+        verdict.changed += asked.count(False) + (len(asked) != len(kinds) + 1)
+        compactions = sum(request.is_compaction for request in ada.api.requests)
+        words = (
+            f"{steps} steps, {len(asked)} contexts, {compactions} compactions;"
+            f" {asked.count(True)} were given the request word for word"
+        )
+        return verdict, words
+
+
+# --- many at once, with the demo agent -----------------------------------------------------------
+
+REQUEST = "Do all of it, {name}. It's «urgent»."
+SMALL = LEVELS.format(early=6_000, warning=9_000, critical=12_000, deadline="0s")
+WINDOW = "40000"
+
+
+@dataclass(slots=True)
+class Worker:
+    """One demo agent with a task of its own."""
+
+    sm: Sm
+    name: str
+    steps: int
+    fill: int
+    """Lines that each step prints."""
+
+    @property
+    def file(self) -> Path:
+        return self.sm.folder / f"{self.name}.txt"
+
+    @property
+    def request(self) -> str:
+        command = f"echo {self.name} {{}} >> {self.file}; seq {self.fill}"
+        return f"{REQUEST.format(name=self.name)}\n%task {self.steps} {command}"
+
+    def start(self, delay: float) -> None:
+        self.sm.run(
+            "new", self.name, "--agent", "demo", "--auto-handoff", "--prompt", self.request, "--",
+            "--received", str(self.sm.received_file(self.name)), "--delay", str(delay),
+            "--window", WINDOW,
+        )  # fmt: skip
+
+    @property
+    def lines(self) -> list[str]:
+        return self.file.read_text().splitlines() if self.file.exists() else []
+
+    @property
+    def wanted(self) -> list[str]:
+        return [f"{self.name} {number}" for number in range(1, self.steps + 1)]
+
+    def handoffs(self) -> list[dict[str, Any]]:
+        return list(self.sm.json("handoffs", self.name, "--limit", "1000"))
+
+    def given(self) -> list[tuple[str, str]]:
+        """What its model got: by which way, and the text."""
+        lines = self.sm.received_file(self.name).read_text().splitlines()
+        return [(note["via"], note["prompt"]) for note in map(json.loads, lines)]
+
+    def contexts(self) -> list[str]:
+        """Everything each of its contexts was given, in one text."""
+        found: list[str] = []
+        for via, text in self.given():
+            if via in ("hook SessionStart:startup", "hook SessionStart:clear"):
+                found.append("")
+            found[-1] += text
+        return found
+
+
+def side_by_side(
+    sm: Sm, *, sessions: int, steps: int, seed: int = 1, timeout: float = 120
+) -> tuple[Verdict, str]:
+    """Sessions of one project, each with its own task, filling up at random times."""
+    configure(sm, SMALL)
+    chance = random.Random(seed)
+    names = [f"w{n}x" for n in range(1, sessions + 1)]
+    workers = [Worker(sm, name, steps, chance.randrange(1800, 3000)) for name in names]
+    for worker in workers:
+        worker.start(chance.uniform(0.02, 0.1))
+    wait_until(lambda: all(len(w.lines) >= w.steps for w in workers), timeout, seen=_seen(workers))
+    verdict, rotations, compactions = Verdict(), 0, 0
+    for worker in workers:
+        sm.run("wait", worker.name, "--timeout", "60")
+        verdict += judged(worker.lines, worker.wanted)
+        handoffs = worker.handoffs()
+        rotations += len(handoffs)
+        compactions += sum("SessionStart:compact" in via for via, _ in worker.given())
+        verdict.changed += mixed_up(worker, handoffs, names)
+    words = f"{sessions} sessions, {rotations} rotations, {compactions} compactions"
+    return verdict, f"{words}, 0 mix-ups" if not verdict.changed else words
+
+
+def mixed_up(worker: Worker, handoffs: list[dict[str, Any]], names: list[str]) -> int:
+    """How often a context was not given its own request whole, or anything of somebody else's."""
+    contexts = worker.contexts()
+    others = [name for name in names if name != worker.name]
+    wrong = sum(worker.request not in text for text in contexts)
+    wrong += sum(name in text for text in contexts for name in others)
+    ids = [h["id"] for h in handoffs]
+    loaded = [re.findall(r"HANDOFF LOADED \(ID: (\S+)\)", text) for text in contexts]
+    wrong += sum(own != [handoff] for own, handoff in zip(loaded[1:], ids, strict=False))
+    return wrong + (len(contexts) != len(ids) + 1)
+
+
+def _seen(workers: list[Worker]) -> Any:
+    return lambda: "\n".join(
+        f"{w.name} {len(w.lines)}/{w.steps} {w.sm.run('explain', w.name)}" for w in workers
+    )
