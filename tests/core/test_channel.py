@@ -25,11 +25,11 @@ from sm.core.channel import (
     named_in,
     valid_name,
 )
-from sm.core.ids import ContextId, HandoffName, SessionId
+from sm.core.ids import ContextId, HandoffId, SessionId
 
 ADA, BOB = SessionId("0a1b2c3d"), SessionId("b0b00000")
 LEFT = ChannelHandoff(
-    id=HandoffName("HO-20260202-064530-c74cc080"),
+    id=HandoffId("HO-20260202-064530-c74cc080"),
     channel="api",
     root="/src/api",
     kind=Kind.SELF,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import ContextId, HandoffName, SessionId
+from sm.core.ids import ContextId, HandoffId, SessionId
 
 LONGEST = 64
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{LONGEST - 1}}}")
@@ -113,20 +113,20 @@ def valid_name(folder: Iterable[str]) -> str:
 # --- a handoff's name --------------------------------------------------------------------------
 
 
-def handoff_name(at: float, origin: str) -> HandoffName:
+def handoff_name(at: float, origin: str) -> HandoffId:
     """Named by the second (UTC) and by the context or session it comes from."""
     days, second = divmod(int(at // 1), 86_400)
     year, month, day = _date(days)
     time = f"{second // 3600:02}{second // 60 % 60:02}{second % 60:02}"
-    return HandoffName(f"HO-{year:04}{month:02}{day:02}-{time}-{_first_eight(origin)}")
+    return HandoffId(f"HO-{year:04}{month:02}{day:02}-{time}-{_first_eight(origin)}")
 
 
-def checked_handoff_name(name: str) -> HandoffName:
+def checked_handoff_name(name: str) -> HandoffId:
     if _HANDOFF_NAME.fullmatch(name) is None:
         raise ChannelError(
             f"{name!r} cannot be a handoff's name. It must look like HO-20260202-064530-c74cc080."
         )
-    return HandoffName(name)
+    return HandoffId(name)
 
 
 def named_in(first_line: str) -> str | None:
@@ -218,7 +218,7 @@ class Claimant:
 class NewHandoff:
     """What its author knows of a handoff."""
 
-    id: HandoffName
+    id: HandoffId
     channel: str
     root: str
     kind: Kind

@@ -14,9 +14,6 @@ ReminderId = NewType("ReminderId", str)
 HandoffId = NewType("HandoffId", str)
 """Twelve hex digits, chosen by whoever asks, so that a repeated request is recognised."""
 
-HandoffName = NewType("HandoffName", str)
-"""``HO-YYYYMMDD-HHMMSS-xxxxxxxx``: a handoff in its channel, and on its document's first line."""
-
 ContextId = NewType("ContextId", str)
 """The agent's own name for one context window (Claude: its session UUID)."""
 

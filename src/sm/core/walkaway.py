@@ -176,7 +176,7 @@ def _given_up(session: Session, why: str, now: float) -> Result:
 def _id(session: Session, now: float) -> HandoffId:
     """The same cause always gives the same id, beside the time."""
     cause = f"{session.id}:auto:{session.context.number}.{session.context.compactions}"
-    return HandoffId(handoff_name(now, derived_id(cause)))
+    return handoff_name(now, derived_id(cause))
 
 
 def cut(session: Session, event: ToolEnded) -> Session:

@@ -20,7 +20,7 @@ from sm.core.channel import (
 )
 from sm.core.effects import FileHandoff
 from sm.core.events import Event, HandoffFiled
-from sm.core.ids import HandoffName
+from sm.core.ids import HandoffId
 from sm.core.inline import Loaded, load
 from sm.core.passage import AUTO, DocumentError, Filed, Handoff
 from sm.core.state import Session
@@ -60,7 +60,7 @@ class Filing:
         return HandoffFiled(handoff=effect.handoff, status=effect.status, evidence=evidence)
 
     def _file(self, session: Session, handoff: Handoff, status: Filed) -> str:
-        name = HandoffName(handoff.id)
+        name = handoff.id
         now = self.clock.now()
         match status:
             case Filed.CLAIMED:
@@ -78,7 +78,7 @@ class Filing:
         channel = self.channels.of(session.cwd)
         self.channels.create(
             NewHandoff(
-                id=HandoffName(handoff.id),
+                id=handoff.id,
                 channel=channel.name,
                 root=channel.root,
                 kind=Kind(handoff.kind),
@@ -188,7 +188,7 @@ class Filing:
         return self.processes.started(pid) == started
 
 
-def _has(transcript: str, handoff: HandoffName) -> bool:
+def _has(transcript: str, handoff: HandoffId) -> bool:
     """Whether an agent's own record shows that it was given a handoff."""
     wanted = f"HANDOFF LOADED (ID: {handoff})".encode()
     prompted = f"(handoff {handoff})".encode()

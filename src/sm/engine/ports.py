@@ -7,7 +7,7 @@ from typing import Protocol
 from sm.core.adoption import Found, Process, Spot
 from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
 from sm.core.events import HookEvent, UsageSeen
-from sm.core.ids import HandoffId, HandoffName, HookId, MessageId, PaneId, SessionId
+from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
@@ -251,7 +251,7 @@ class Channels(Protocol):
     def create(self, new: NewHandoff) -> ChannelHandoff: ...
 
     def claim(
-        self, handoff: HandoffName, claimant: Claimant, *, now: float, expiry: float
+        self, handoff: HandoffId, claimant: Claimant, *, now: float, expiry: float
     ) -> ChannelHandoff | Refusal: ...
 
     def claim_from(
@@ -264,12 +264,10 @@ class Channels(Protocol):
         explicitly: bool = False,
     ) -> ChannelHandoff | Refusal: ...
 
-    def consume(
-        self, handoff: HandoffName, by: SessionId, at: float
-    ) -> ChannelHandoff | Refusal: ...
+    def consume(self, handoff: HandoffId, by: SessionId, at: float) -> ChannelHandoff | Refusal: ...
 
     def clear(
-        self, *, channel: str | None = None, handoff: HandoffName | None = None, at: float
+        self, *, channel: str | None = None, handoff: HandoffId | None = None, at: float
     ) -> list[ChannelHandoff]: ...
 
     def expire(self, now: float, expiry: float) -> list[ChannelHandoff]: ...
@@ -277,12 +275,12 @@ class Channels(Protocol):
     def release_stale(
         self,
         is_alive: Callable[[int, int], bool],
-        transcript_has: Callable[[str, HandoffName], bool],
+        transcript_has: Callable[[str, HandoffId], bool],
         *,
         now: float,
     ) -> list[ChannelHandoff]: ...
 
-    def get(self, handoff: HandoffName) -> ChannelHandoff | None: ...
+    def get(self, handoff: HandoffId) -> ChannelHandoff | None: ...
 
     def history(
         self, *, channel: str | None = None, session: SessionId | None = None, limit: int = 1000

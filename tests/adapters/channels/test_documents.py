@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.channels.documents import read_named
-from sm.core.ids import HandoffName
+from sm.core.ids import HandoffId
 from sm.core.passage import DocumentError
 
-NAME = HandoffName("HO-20260202-064530-c74cc080")
+NAME = HandoffId("HO-20260202-064530-c74cc080")
 
 
 def test_a_document_that_says_its_name_is_read(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sm.core.channel import (
     Status,
     Why,
 )
-from sm.core.ids import HandoffName, SessionId
+from sm.core.ids import HandoffId, SessionId
 from sm.core.passage import DocumentError
 from tests.adapters.channels.samples import ADA, BOB, HOUR, NOON, claimant, left
 
@@ -49,7 +49,7 @@ def test_what_is_left_is_found_by_another_process(ledger: Ledger, folder: Path, 
     assert other.get(made.id) == other.current("api") == made
     assert other.history() == other.history(channel="api") == other.history(session=ADA) == [made]
     assert other.history(channel="web") == other.history(session=BOB) == []
-    assert (other.get(HandoffName("HO-1")), other.current("web")) == (None, None)
+    assert (other.get(HandoffId("HO-1")), other.current("web")) == (None, None)
     other.close()
 
 
@@ -100,7 +100,7 @@ def test_a_name_that_leaves_the_folder_is_refused(ledger: Ledger, work: Path, na
     with pytest.raises(ChannelError, match="cannot be a channel's name"):
         ledger.create(left(work, channel=name))
     with pytest.raises(ChannelError, match="cannot be a handoff's name"):
-        ledger.create(replace(left(work), id=HandoffName(f"HO-{name}")))
+        ledger.create(replace(left(work), id=HandoffId(f"HO-{name}")))
     assert ledger.history() == []
 
 
@@ -133,7 +133,7 @@ def test_a_claim_is_given_once(ledger: Ledger, work: Path) -> None:
     assert _refused(ledger.claim(made.id, claimant(BOB), now=NOON, expiry=HOUR)) == (
         f"{made.id} is claimed by {ADA}: it cannot be claimed."
     )
-    unknown = ledger.claim(HandoffName("HO-1"), claimant(), now=NOON, expiry=HOUR)
+    unknown = ledger.claim(HandoffId("HO-1"), claimant(), now=NOON, expiry=HOUR)
     assert _refused(unknown) == "There is no handoff HO-1."
 
 
@@ -230,7 +230,7 @@ def test_what_was_taken_in_is_consumed_once(ledger: Ledger, work: Path) -> None:
 
     assert done == given.consumed(ADA, NOON + 3) == ledger.get(made.id)
     assert ledger.consume(made.id, ADA, NOON + 9) == done
-    assert _refused(ledger.consume(HandoffName("HO-1"), ADA, NOON)) == "There is no handoff HO-1."
+    assert _refused(ledger.consume(HandoffId("HO-1"), ADA, NOON)) == "There is no handoff HO-1."
 
 
 def test_what_waits_can_be_cleared(ledger: Ledger, work: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_claim_of_the_dead_comes_back(ledger: Ledger, work: Path) -> None:
         asked.append((pid, started))
         return False
 
-    def transcript_has(path: str, handoff: HandoffName) -> bool:
+    def transcript_has(path: str, handoff: HandoffId) -> bool:
         asked.append((path, handoff))
         return False
 
@@ -284,7 +284,7 @@ def test_a_transcript_that_cannot_be_read_decides_nothing(ledger: Ledger, work: 
     other = ledger.create(left(work, NOON + 1, channel="web"))
     _claim(ledger, other, claimant())
 
-    def fails(_path: str, _handoff: HandoffName) -> bool:
+    def fails(_path: str, _handoff: HandoffId) -> bool:
         raise PermissionError(13, "Permission denied")
 
     assert ledger.release_stale(_dead, fails, now=NOON) == [other]
@@ -299,7 +299,7 @@ def test_what_happened_while_a_transcript_was_read_counts(
     _claim(ledger, made, claimant(transcript="/t"))
     other = Ledger(folder)
 
-    def slowly(_path: str, handoff: HandoffName) -> bool:
+    def slowly(_path: str, handoff: HandoffId) -> bool:
         other.consume(handoff, ADA, NOON + 1)
         return False
 
@@ -372,5 +372,5 @@ def _dead(_pid: int, _started: int) -> bool:
     return False
 
 
-def _never(_path: str, _handoff: HandoffName) -> bool:
+def _never(_path: str, _handoff: HandoffId) -> bool:
     return False

@@ -18,7 +18,7 @@ from sm.adapters.channels.database import Database
 from sm.adapters.channels.errors import LedgerError
 from sm.adapters.channels.ledger import Ledger
 from sm.adapters.system import ProcessTable
-from sm.core.ids import HandoffName
+from sm.core.ids import HandoffId
 from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 ROOT = Path(__file__).parents[3]
@@ -56,7 +56,7 @@ def _is_alive(pid: int, started: int) -> bool:
     return ProcessTable().started(pid) == started
 
 
-def _never(_path: str, _handoff: HandoffName) -> bool:
+def _never(_path: str, _handoff: HandoffId) -> bool:
     return False
 
 
@@ -132,7 +132,7 @@ def _check(folder: Path, told: list[str]) -> None:
     }
     for line in told:
         step, name = line.split()
-        assert rows[HandoffName(name)].status.value in later[step]
+        assert rows[HandoffId(name)].status.value in later[step]
     actives = Counter(h.channel for h in rows.values() if h.status == "active")
     assert all(count == 1 for count in actives.values())
     assert len(told) > ROUNDS

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from sm.adapters.channels.ledger import Ledger
 from sm.core.channel import ChannelHandoff, Refusal, Status, is_over, may_become
-from sm.core.ids import HandoffName, SessionId
+from sm.core.ids import HandoffId, SessionId
 from tests.adapters.channels.samples import HOUR, NOON, claimant, left
 
 CHANNELS = st.sampled_from(["api", "web"])
@@ -28,7 +28,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.folder = self.base / "channels"
         self.ledgers = [Ledger(self.folder), Ledger(self.folder)]
         self.now = NOON
-        self.before: dict[HandoffName, ChannelHandoff] = {}
+        self.before: dict[HandoffId, ChannelHandoff] = {}
 
     def teardown(self) -> None:
         for ledger in self.ledgers:
@@ -41,8 +41,8 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledgers.reverse()
         return self.ledgers[0]
 
-    def _some(self, number: int) -> HandoffName:
-        names = list(self.before) or [HandoffName("HO-1")]
+    def _some(self, number: int) -> HandoffId:
+        names = list(self.before) or [HandoffId("HO-1")]
         return names[number % len(names)]
 
     @rule(channel=CHANNELS, session=SESSIONS)

@@ -12,7 +12,7 @@ from pathlib import Path
 from sm.adapters.channels.ledger import Ledger
 from sm.adapters.system import ProcessTable
 from sm.core.channel import ChannelHandoff, Claimant
-from sm.core.ids import ContextId, HandoffName, SessionId
+from sm.core.ids import ContextId, HandoffId, SessionId
 from tests.adapters.channels.samples import HOUR, NOON, left
 
 
@@ -33,7 +33,7 @@ def race(folder: str, handoff: str, session: str) -> None:
     ledger = Ledger(Path(folder))
     tell("ready")
     sys.stdin.readline()
-    answer = ledger.claim(HandoffName(handoff), me(session), now=NOON, expiry=HOUR)
+    answer = ledger.claim(HandoffId(handoff), me(session), now=NOON, expiry=HOUR)
     tell("claimed" if isinstance(answer, ChannelHandoff) else answer.words)
     sys.stdin.readline()
 

@@ -18,7 +18,7 @@ from sm.core.channel import (
     Why,
     checked_name,
 )
-from sm.core.ids import HandoffName, SessionId
+from sm.core.ids import HandoffId, SessionId
 
 
 class ChannelBook:
@@ -61,7 +61,7 @@ class ChannelBook:
         return self._ledger.create(new)
 
     def claim(
-        self, handoff: HandoffName, claimant: Claimant, *, now: float, expiry: float
+        self, handoff: HandoffId, claimant: Claimant, *, now: float, expiry: float
     ) -> ChannelHandoff | Refusal:
         return self._ledger.claim(handoff, claimant, now=now, expiry=expiry)
 
@@ -78,11 +78,11 @@ class ChannelBook:
             channel, claimant, now=now, expiry=expiry, explicitly=explicitly
         )
 
-    def consume(self, handoff: HandoffName, by: SessionId, at: float) -> ChannelHandoff | Refusal:
+    def consume(self, handoff: HandoffId, by: SessionId, at: float) -> ChannelHandoff | Refusal:
         return self._ledger.consume(handoff, by, at)
 
     def clear(
-        self, *, channel: str | None = None, handoff: HandoffName | None = None, at: float
+        self, *, channel: str | None = None, handoff: HandoffId | None = None, at: float
     ) -> list[ChannelHandoff]:
         return self._ledger.clear(channel=channel, handoff=handoff, at=at)
 
@@ -92,13 +92,13 @@ class ChannelBook:
     def release_stale(
         self,
         is_alive: Callable[[int, int], bool],
-        transcript_has: Callable[[str, HandoffName], bool],
+        transcript_has: Callable[[str, HandoffId], bool],
         *,
         now: float,
     ) -> list[ChannelHandoff]:
         return self._ledger.release_stale(is_alive, transcript_has, now=now)
 
-    def get(self, handoff: HandoffName) -> ChannelHandoff | None:
+    def get(self, handoff: HandoffId) -> ChannelHandoff | None:
         return self._ledger.get(handoff)
 
     def history(

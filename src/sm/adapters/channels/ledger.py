@@ -31,7 +31,7 @@ from sm.core.channel import (
     judged,
     may_become,
 )
-from sm.core.ids import HandoffName, SessionId
+from sm.core.ids import HandoffId, SessionId
 from sm.core.passage import DocumentError
 
 log = structlog.get_logger()
@@ -58,7 +58,7 @@ class Ledger:
 
     # --- looking ---------------------------------------------------------------------------
 
-    def get(self, handoff: HandoffName) -> ChannelHandoff | None:
+    def get(self, handoff: HandoffId) -> ChannelHandoff | None:
         with self._database.reading() as connection:
             return _one(connection, "id = ?", handoff)
 
@@ -132,7 +132,7 @@ class Ledger:
         return self._known(made.id)
 
     def claim(
-        self, handoff: HandoffName, claimant: Claimant, *, now: float, expiry: float
+        self, handoff: HandoffId, claimant: Claimant, *, now: float, expiry: float
     ) -> ChannelHandoff | Refusal:
         """Be given this very handoff; again, if it was given to this claimant before."""
         return self._claim(
@@ -192,7 +192,7 @@ class Ledger:
         self._change(work)
         return answer
 
-    def consume(self, handoff: HandoffName, by: SessionId, at: float) -> ChannelHandoff | Refusal:
+    def consume(self, handoff: HandoffId, by: SessionId, at: float) -> ChannelHandoff | Refusal:
         """Note that the claimant's agent has taken it in; the same twice is the same."""
         answer: ChannelHandoff | Refusal = _refusal("")
 
@@ -215,7 +215,7 @@ class Ledger:
         return answer
 
     def clear(
-        self, *, channel: str | None = None, handoff: HandoffName | None = None, at: float
+        self, *, channel: str | None = None, handoff: HandoffId | None = None, at: float
     ) -> list[ChannelHandoff]:
         """Put away what waits in a channel, or one handoff even if claimed; what was."""
 
@@ -243,7 +243,7 @@ class Ledger:
     def release_stale(
         self,
         is_alive: Callable[[int, int], bool],
-        transcript_has: Callable[[str, HandoffName], bool],
+        transcript_has: Callable[[str, HandoffId], bool],
         *,
         now: float,
     ) -> list[ChannelHandoff]:
@@ -335,7 +335,7 @@ class Ledger:
         with self._database.reading() as connection:
             return schema.find(connection, where, *values, limit=limit)
 
-    def _known(self, handoff: HandoffName) -> ChannelHandoff:
+    def _known(self, handoff: HandoffId) -> ChannelHandoff:
         found = self.get(handoff)
         if found is None:
             raise LedgerError(f"{handoff} was taken out of the ledger by another program.")
@@ -364,7 +364,7 @@ def _is_gone(held: ChannelHandoff, is_alive: Callable[[int, int], bool]) -> bool
     return not is_alive(held.claimed_pid, held.claimed_started)
 
 
-def _has(held: ChannelHandoff, transcript_has: Callable[[str, HandoffName], bool]) -> bool:
+def _has(held: ChannelHandoff, transcript_has: Callable[[str, HandoffId], bool]) -> bool:
     return held.transcript is not None and transcript_has(held.transcript, held.id)
 
 

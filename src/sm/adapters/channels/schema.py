@@ -4,7 +4,7 @@ import os
 import sqlite3
 
 from sm.core.channel import ChannelHandoff, Kind, Status
-from sm.core.ids import ContextId, HandoffName, SessionId
+from sm.core.ids import ContextId, HandoffId, SessionId
 
 VERSION = 1
 """What ``PRAGMA user_version`` says."""
@@ -106,7 +106,7 @@ def _decoded(row: tuple[Stored, ...]) -> ChannelHandoff:
     claimed_by, claimed_context = _text(told["claimed_by"]), _text(told["claimed_context"])
     consumed_by = _text(told["consumed_by"])
     return ChannelHandoff(
-        id=HandoffName(str(told["id"])),
+        id=HandoffId(str(told["id"])),
         channel=str(told["channel"]),
         root=path_of(told["root"]),
         status=Status(str(told["status"])),
