@@ -25,9 +25,9 @@ def test_each_handoff_is_a_line_with_state_and_reason(sm: Sm, handoff: str, tmp_
     listed = sm.run("handoffs", "bob").replace(str(tmp_path), "")
     lines = shape(sm, listed).splitlines()
 
-    assert lines[0] == "ID SESSION KIND STATE CONTEXT ASKED WHY / EVIDENCE DOCUMENT"
+    assert lines[0] == "ID SESSION KIND STATE CHANNEL STATUS CONTEXT ASKED WHY / EVIDENCE"
     assert lines[-1].startswith(
-        "MESSAGE bob self requested 1 TIME a dialog is open: a person must answer it first"
+        "MESSAGE bob self requested - - 1 TIME a dialog is open: a person must answer it first"
     )
 
 
@@ -78,7 +78,10 @@ def test_an_unknown_handoff_is_refused(sm: Sm, action: str) -> None:
 def test_a_misspelt_action_is_refused(sm: Sm) -> None:
     assert refusal(sm, "handoffs", "shwo", "x") == (
         1,
-        "'shwo' is no action. There are: sm handoffs show ID, cancel ID, draft SESSION.",
+        (
+            "'shwo' is no action. There are: sm handoffs show ID, cancel ID, draft SESSION,"
+            " load, clear."
+        ),
     )
     assert refusal(sm, "handoffs", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
 

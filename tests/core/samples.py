@@ -1,9 +1,10 @@
 """A session called ada, what is said to it and what it reports, as short as a test can say it."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from sm.core.effects import Effect
+from sm.core.effects import Effect, FileHandoff
 from sm.core.events import (
     ArtifactsCaptured,
     ClearTyped,
@@ -69,7 +70,21 @@ MARK = f"{HELLO.id}.1"
 
 
 def through(session: Session, *events: Event, at: float = NOON) -> tuple[Session, list[Effect]]:
-    """The session after several events at one time, and all they asked for."""
+    """The session after several events at one time, and all they asked for.
+
+    But not what a handoff's channel is told of it: that is ``filed_by``.
+    """
+    session, asked = _through(session, events, at)
+    return session, [effect for effect in asked if not isinstance(effect, FileHandoff)]
+
+
+def filed_by(session: Session, *events: Event, at: float = NOON) -> list[str]:
+    """What the channel of its handoff is told by these events."""
+    asked = _through(session, events, at)[1]
+    return [effect.status.value for effect in asked if isinstance(effect, FileHandoff)]
+
+
+def _through(session: Session, events: Iterable[Event], at: float) -> tuple[Session, list[Effect]]:
     asked: list[Effect] = []
     for event in events:
         session, effects = advance(session, event, at)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from sm.core import envelope
-from sm.core.effects import CaptureArtifacts, ClearContext, Effect, EraseCommand
+from sm.core.effects import CaptureArtifacts, ClearContext, Effect, EraseCommand, FileHandoff
 from sm.core.events import (
     ArtifactsCaptured,
     ContextStarted,
@@ -21,6 +21,7 @@ from sm.core.events import (
     EffectFailed,
     Event,
     HandoffCancelled,
+    HandoffFiled,
     HandoffRequested,
     ScreenSeen,
 )
@@ -65,6 +66,8 @@ class Rotation(Exchange):
                     handoff=effect.handoff, document=None, dump="/dump.txt", artifacts=None,
                     evidence="captured",
                 )  # fmt: skip
+            case FileHandoff(handoff=handoff, status=status):
+                return HandoffFiled(handoff=handoff, status=status, evidence="filed")
             case ClearContext():
                 return await self.typist.clear(ADA, effect)
             case EraseCommand():

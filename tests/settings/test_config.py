@@ -126,7 +126,7 @@ def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -
         ("[handoff]\nmax_document = 'big'\n", 'handoff.max_document must be a size such as "1MB"'),
         ("[handoff]\nexpiry = 'soon'\n", 'handoff.expiry must be a time such as "2h", "10m" or'),
         ("[handoff]\nexpiry = '0s'\n", "handoff.expiry must be a time such as"),
-        ("[handoff]\ndeadline = '0m'\n", "handoff.deadline must be a time such as"),
+        ("[handoff]\ndeadline = 'now'\n", "handoff.deadline must be a time such as"),
         ("[handoff]\ncooldown = '2'\n", "handoff.cooldown must be a time such as"),
         ("[handoff]\nmax_restarts = -1\n", "handoff.max_restarts must be 0 or more."),
         (f"[daemon]\nlog_size = '{'9' * 400}B'\n", "daemon.log_size must be a size such as"),

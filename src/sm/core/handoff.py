@@ -313,7 +313,7 @@ def context_replaced(session: Session, now: float, evidence: str) -> Result:
     session = session.with_timer(DEADLINE, now + GIVE_UP_AFTER)
     session = replace(session, refusals=0).with_timer("retry", None)
     session, given = delivery.queued(session, MessageQueued(message=message), now)
-    return session, (_filed(cleared, Filed.CLAIMED), *given)
+    return session, (*given, _filed(cleared, Filed.CLAIMED))
 
 
 def revived(session: Session, now: float) -> Session:

@@ -27,6 +27,8 @@ from sm.core.state import Session
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Channels, Clock, Handoffs, Processes
 
+FILED_WITHIN = 2.0
+"""A ledger that somebody holds must not keep an agent from its next context."""
 SETTLED_AT_ONCE = 500
 CHANNEL_FILE = "channel.md"
 """A document an agent wrote, with the lines that say which handoff it is."""
@@ -54,7 +56,10 @@ class Filing:
     async def file(self, session: Session, effect: FileHandoff) -> Event:
         handoff = next((h for h in session.handoffs if h.id == effect.handoff), effect.was)
         try:
-            evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
+            async with asyncio.timeout(FILED_WITHIN):
+                evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
+        except TimeoutError:
+            evidence = f"not written: it took longer than {FILED_WITHIN:.0f} s"
         except (LedgerFailedError, DocumentError, OSError, ValueError) as error:
             evidence = f"not written: {error}"
         return HandoffFiled(handoff=effect.handoff, status=effect.status, evidence=evidence)

@@ -53,8 +53,9 @@ class ChannelBook:
 
     def _find(self, cwd: str) -> Channel:
         place = find_place(Path(cwd), self._registry)
-        if self._fixed is not None:
-            return Channel(name=self._fixed, root=place.root, why=Why.REGISTERED)
+        name = self._fixed or place.registered
+        if name is not None:
+            return Channel(name=name, root=place.root, why=Why.REGISTERED)
         return self._ledger.channel(place, tuple(self._registry.values()))
 
     def create(self, new: NewHandoff) -> ChannelHandoff:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sm.adapters.agents.claude.hooks import decode
 from sm.core import envelope
 from sm.core.events import (
+    CompactionBegun,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -70,7 +71,7 @@ def reporter(name: str, sample: dict[str, Any]) -> Hook:
         ("StopFailure", TurnFailed),
         ("PostCompact auto", ContextCompacted),
         ("Notification idle_prompt", HookNoticed),
-        ("PreCompact manual", HookNoticed),
+        ("PreCompact manual", CompactionBegun),
         ("SubagentStart general-purpose", HookNoticed),
         ("SubagentStop general-purpose", HookNoticed),
         ("PostToolBatch", HookNoticed),

@@ -1,0 +1,155 @@
+"""What one engine does not know, another may: two homes behind one address."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sm.web.forwarding import MARK, Forwarding
+
+Sent = list[Message]
+
+
+def answering(*, status: int = 200, body: object = None) -> ASGIApp:
+    """An application that always says the same, and with it what it was asked."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        asked = await receive()
+        told = {"asked": asked["body"].decode()} if body is None else body
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+    return app
+
+
+async def call(
+    app: ASGIApp, method: str, path: str, body: bytes = b"", **headers: str
+) -> tuple[int, Any]:
+    scope: Scope = {
+        "type": "http",
+        "method": method,
+        "path": path.partition("?")[0],
+        "raw_path": path.partition("?")[0].encode(),
+        "query_string": path.partition("?")[2].encode(),
+        "headers": [(name.replace("_", "-").encode(), v.encode()) for name, v in headers.items()],
+    }
+    parts = [body[: len(body) // 2], body[len(body) // 2 :]]
+    sent: Sent = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent[0]["status"], json.loads(sent[1]["body"])
+
+
+class Other:
+    """Another engine's socket; what it was asked, and what it says to everything."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.asked: list[bytes] = []
+        self.answer = b"HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n" + b'{"said": "other"}'
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        self.asked.append(head + await reader.readexactly(length))
+        writer.write(self.answer)
+        await writer.drain()
+        writer.close()
+
+    def says(self, status: int, body: object) -> None:
+        told = json.dumps(body).encode()
+        self.answer = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(told), told)
+
+
+@asynccontextmanager
+async def serving(path: Path) -> AsyncIterator[Other]:
+    other = Other(path)
+    server = await asyncio.start_unix_server(other.serve, path)
+    async with server:
+        yield other
+
+
+@pytest.fixture
+async def other(tmp_path: Path) -> AsyncIterator[Other]:
+    async with serving(tmp_path / "other.sock") as found:
+        yield found
+
+
+async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> None:
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    told = await call(app, "POST", "/sessions/ada/messages?x=1", b'{"text":"hi"}',
+                      authorization="Bearer t", cookie="c")  # fmt: skip
+
+    assert told == (200, {"said": "other"})
+    (asked,) = other.asked
+    assert asked.startswith(b"POST /sessions/ada/messages?x=1 HTTP/1.1\r\n")
+    assert asked.endswith(b'\r\n\r\n{"text":"hi"}')
+    assert MARK + b": 1" in asked
+    assert b"authorization: Bearer t" in asked
+    assert b"cookie" not in asked
+
+
+async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    assert (await call(app, "GET", "/sessions/ada", x_sm_forwarded="1"))[0] == 404
+    assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/health"), ("POST", "/hooks/ada"), ("POST", "/sessions"), ("GET", "/events")],
+)
+async def test_what_is_ours_alone_stays_here(other: Other, method: str, path: str) -> None:
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    assert (await call(app, method, path))[0] == 404
+    assert other.asked == []
+
+
+async def test_what_is_known_here_is_answered_here(other: Other) -> None:
+    app = Forwarding(answering(), lambda: [other.path])
+
+    assert await call(app, "PATCH", "/sessions/ada", b"body") == (200, {"asked": "body"})
+    assert other.asked == []
+
+
+async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
+    """Of two that tell of the same, the one behind knows more: it is its own."""
+    other.says(200, [{"id": "b", "more": True}, {"id": "c"}])
+    app = Forwarding(answering(body=[{"id": "a"}, {"id": "b"}]), lambda: [other.path])
+
+    told = await call(app, "GET", "/sessions")
+
+    assert told == (200, [{"id": "a"}, {"id": "b", "more": True}, {"id": "c"}])
+
+
+async def test_one_that_does_not_answer_is_left_out(other: Other, tmp_path: Path) -> None:
+    """Killed, hung up in the middle, or no HTTP at all."""
+    other.answer = b"nonsense"
+    sockets = [str(tmp_path / "gone.sock"), other.path]
+
+    listed = Forwarding(answering(body=[{"id": "a"}]), lambda: sockets)
+    assert await call(listed, "GET", "/handoffs") == (200, [{"id": "a"}])
+    unknown = Forwarding(answering(status=404, body={"error": "no"}), lambda: sockets)
+    assert await call(unknown, "GET", "/handoffs/x") == (404, {"error": "no"})
+
+
+async def test_a_refusal_elsewhere_is_an_answer(other: Other) -> None:
+    other.says(409, {"error": "it is working"})
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    assert await call(app, "DELETE", "/sessions/ada") == (409, {"error": "it is working"})
