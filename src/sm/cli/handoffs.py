@@ -108,7 +108,8 @@ def _print(handoff: HandoffView) -> None:
     if handoff["waiting"]:
         print(f"  waits: {handoff['waiting']}")
     if handoff["channel"]:
-        print(f"  {'channel':10}  {handoff['channel']}: {handoff['status']}")
+        by = f" by {handoff['consumed_by']}" if handoff["consumed_by"] else ""
+        print(f"  {'channel':10}  {handoff['channel']}: {handoff['status']}{by}")
     for name, path in (
         ("document", handoff["document"]),
         ("dump", handoff["dump"]),

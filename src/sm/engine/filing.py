@@ -5,6 +5,7 @@ never holds up a handoff.
 """
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from sm.core.channel import (
 )
 from sm.core.effects import FileHandoff
 from sm.core.events import Event, HandoffFiled
-from sm.core.ids import HandoffId
+from sm.core.ids import HandoffId, SessionId
 from sm.core.inline import Loaded, load
 from sm.core.passage import AUTO, DocumentError, Filed, Handoff
 from sm.core.state import Session
@@ -29,7 +30,7 @@ from sm.engine.ports import Channels, Clock, Handoffs, Processes
 
 FILED_WITHIN = 2.0
 """A ledger that somebody holds must not keep an agent from its next context."""
-SETTLED_AT_ONCE = 500
+SETTLED_AT_ONCE, LOOKED_AT = 500, 10_000
 CHANNEL_FILE = "channel.md"
 """A document an agent wrote, with the lines that say which handoff it is."""
 
@@ -172,6 +173,18 @@ class Filing:
     def _all(self, limit: int) -> dict[str, ChannelHandoff]:
         self.settle()
         return {found.id: found for found in self.channels.history(limit=limit)}
+
+    async def left_behind(
+        self, reference: str, ours: Collection[SessionId]
+    ) -> ChannelHandoff | None:
+        """One by its id, or the beginning of it, unless somebody else runs the session it is for:
+        they know more of it."""
+        found = [h for h in (await self.all(LOOKED_AT)).values() if h.id.startswith(reference)]
+        if len(found) != 1:
+            return None
+        pid, started = found[0].claimed_pid, found[0].claimed_started
+        is_run = pid is not None and started is not None and self._lives(pid, started)
+        return None if is_run and found[0].claimed_by not in ours else found[0]
 
     async def clear(self, channel: str) -> list[ChannelHandoff]:
         cleared = await asyncio.to_thread(self.channels.clear, channel=channel, at=self.clock.now())

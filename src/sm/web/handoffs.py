@@ -7,12 +7,11 @@ from sm.core.ids import HandoffId, MessageId
 from sm.core.message import Mode
 from sm.core.passage import STANDARD_INPUT
 from sm.engine.engine import NewMessage
-from sm.engine.filing import Given
+from sm.engine.filing import LOOKED_AT, Given
 from sm.engine.handovers import Document
+from sm.engine.naming import NotFoundError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole, chosen_id
 from sm.web.views import filed_view, handoff_view
-
-FILED_LOOKED_AT = 10_000
 
 
 async def request(call: Call) -> HandoffView:
@@ -50,8 +49,15 @@ async def list_(call: Call) -> list[HandoffView]:
 
 
 async def show(call: Call) -> HandoffView:
-    handoff = await call.engine.handovers.find(call.path("handoff"))
-    filed = await call.engine.filing.all(FILED_LOOKED_AT)
+    try:
+        handoff = await call.engine.handovers.find(call.path("handoff"))
+    except NotFoundError:
+        ours = {session.id for session in call.engine.loop.sessions}
+        left = await call.engine.filing.left_behind(call.path("handoff"), ours)
+        if left is None:
+            raise
+        return filed_view(left)
+    filed = await call.engine.filing.all(LOOKED_AT)
     return handoff_view(call.engine, handoff, filed.get(handoff.id))
 
 
