@@ -166,7 +166,7 @@ class Worker:
             identity=tokens.identity,
             token=tokens.of_session,
             redact=self._redact,
-            handoffs=HandoffFolders(folders.folder),
+            handoffs=HandoffFolders(folders.folder, redact=self._redact),
             handoff_rules=HandoffRules(
                 largest_document=size(rules.max_document),
                 teach_agents=rules.teach_agents,

@@ -140,6 +140,7 @@ def handoff_view(engine: Engine, handoff: Handoff) -> HandoffView:
         "requested_at": handoff.requested_at,
         "document": handoff.document,
         "source": handoff.source,
+        "redacted": handoff.redacted,
         "artifacts": handoff.artifacts,
         "dump": handoff.dump,
         "raw_log": handoff.log,
