@@ -66,8 +66,8 @@ class Reports:
             return await self._greet(session, dialect, event, hook)
         if isinstance(event, TurnEnded) and event.tasks:
             # What runs in the background is told to the next context.
-            tasks = await asyncio.to_thread(lambda: tuple(map(self._redact, event.tasks)))
-            event = replace(event, tasks=tasks)
+            clean = await asyncio.to_thread(lambda tasks: [*map(self._redact, tasks)], event.tasks)
+            event = replace(event, tasks=tuple(clean))
         after = await self._loop.post(session_id, event, hook=hook)
         return _answer(after, dialect, event)
 
