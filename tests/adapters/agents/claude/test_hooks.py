@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sm.adapters.agents.claude.hooks import decode
 from sm.core import envelope
 from sm.core.events import (
+    CompactionBegun,
     ContextCompacted,
     ContextEnded,
     ContextStarted,
@@ -70,7 +71,7 @@ def reporter(name: str, sample: dict[str, Any]) -> Hook:
         ("StopFailure", TurnFailed),
         ("PostCompact auto", ContextCompacted),
         ("Notification idle_prompt", HookNoticed),
-        ("PreCompact manual", HookNoticed),
+        ("PreCompact manual", CompactionBegun),
         ("SubagentStart general-purpose", HookNoticed),
         ("SubagentStop general-purpose", HookNoticed),
         ("PostToolBatch", HookNoticed),
@@ -84,6 +85,15 @@ def test_every_hook_of_the_real_client_is_understood(sample: str, event: type[Ho
 
     assert type(found) is event
     assert found.hook == reporter(told["hook_event_name"], told)
+
+
+def test_a_compaction_tells_who_wants_it() -> None:
+    told = decoded(SAMPLES["PreCompact manual"])
+    by_itself = decoded({"hook_event_name": "PreCompact", "session_id": "c"})
+
+    assert isinstance(told, CompactionBegun)
+    assert isinstance(by_itself, CompactionBegun)
+    assert (told.trigger, by_itself.trigger) == ("manual", "auto")
 
 
 def test_no_sample_of_the_real_client_is_malformed() -> None:
