@@ -124,6 +124,40 @@ def test_where_no_handoff_is_possible_the_second_compaction_is_let_through(sm: S
         assert any(request.is_compaction for request in ada.api.requests)
 
 
+KEY = "AKIA" + "Z7Q4M2XW9K3LD5RB"
+
+
+class Careless(Task):
+    """Every command of it holds a secret."""
+
+    def command(self, step: int) -> str:
+        return f"{Task.command(self, step)}; : {KEY}"
+
+
+@pytest.mark.claude
+def test_no_secret_comes_into_the_next_context(sm: Sm) -> None:
+    """Neither in the document nor in what lies beside it, though the person's request held one."""
+    task = Careless(steps=8, file=sm.folder / "steps.txt")
+    prompt = f"{TASK}\nThe key is {KEY}.\n" + "Mind the details. " * 600
+    with unattended(sm, steps=8, task=task, prompt=prompt) as (ada, _):
+        finish(ada, task, 90)
+
+        assert task.lines == task.wanted
+        first, *later = dict.fromkeys(request.session for request in ada.api.main_requests())
+        given = dict.fromkeys((first, *later), "")
+        for request in ada.api.main_requests():
+            # What the model itself says later on is its own doing.
+            if not given[request.session]:
+                given[request.session] = str(request.body)
+        assert KEY in given[first]
+        assert later
+        assert not any(KEY in given[context] for context in later)
+        kept = [f for f in sm.home.sessions.glob("*/handoffs/*/*") if f.name != "dump.txt"]
+        assert {"document.md", "essence.md", "request-1.md"} <= {file.name for file in kept}
+        assert not any(KEY in file.read_text() for file in kept)
+        assert "[redacted:aws-access-key]" in given[later[0]]
+
+
 def test_three_sessions_side_by_side_go_on_with_their_own(sm: Sm) -> None:
     """Twenty steps each, over three contexts or more: each once, in order, and none of another's.
 

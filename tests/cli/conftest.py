@@ -37,6 +37,7 @@ def withdraw(sm: Sm, handoff: str) -> None:
 _SHAPES = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
     (r"\d\d:\d\d:\d\d\.\d{3}", "TIME"),
+    (r"\bHO-\d{8}-\d{6}-[0-9a-f]{8}\b", "HANDOFF"),
     (r"\b[0-9a-f]{12}\b", "MESSAGE"),
     (r"\b[0-9a-f]{8}\b", "ID"),
     (r"\b\d+(\.\d)?[smhd]\b", "AGE"),

@@ -48,6 +48,23 @@ def test_a_handoff_is_scheduled_at_once(sm: Sm, document: Path) -> None:
     withdraw(sm, handoff["id"])
 
 
+def test_the_agent_is_told_of_secrets_that_were_taken_out(sm: Sm, document: Path) -> None:
+    """Its own file stays as it is; the copy that is handed on holds none."""
+    key = "AKIA" + "Z7Q4M2XW9K3LD5RB"
+    document.write_text(f"# Goal\nthe shop, with {key}\n")
+
+    said = sm.run("handoff", str(document), environment=inside(sm))
+
+    assert said == SCHEDULED + (
+        "1 secret was taken out of the document; its next reader finds [redacted:KIND] there\n"
+    )
+    (*_, handoff) = sm.json("handoffs", "bob")
+    assert handoff["redacted"] == 1
+    assert "[redacted:aws-access-key]" in Path(handoff["document"]).read_text()
+    assert key in document.read_text()
+    withdraw(sm, handoff["id"])
+
+
 def test_a_relative_path_is_meant_from_here(sm: Sm, document: Path) -> None:
     done = sm.run("handoff", document.name, "--json", environment=inside(sm), cwd=document.parent)
 

@@ -27,7 +27,7 @@ def test_each_handoff_is_a_line_with_state_and_reason(sm: Sm, handoff: str, tmp_
 
     assert lines[0] == "ID SESSION KIND STATE CHANNEL STATUS CONTEXT ASKED WHY / EVIDENCE"
     assert lines[-1].startswith(
-        "MESSAGE bob self requested - - 1 TIME a dialog is open: a person must answer it first"
+        "HANDOFF bob self requested - - 1 TIME a dialog is open: a person must answer it first"
     )
 
 
@@ -37,14 +37,16 @@ def test_one_handoff_is_shown_with_its_steps_and_files(
     shown = shape(sm, sm.run("handoffs", "show", handoff).replace(str(tmp_path), "DOCS"))
 
     first, step, waits, *files = shown.splitlines()
-    assert first == "MESSAGE bob, context 1: requested"
+    assert first == "HANDOFF bob, context 1: requested"
     assert step == " TIME requested by the agent itself, with DOCS/handoff.md"
     assert waits == " waits: a dialog is open: a person must answer it first"
     assert [line.split()[0] for line in files] == ["document", "raw", "transcript"]
 
 
 def test_the_beginning_of_an_id_is_enough(sm: Sm, handoff: str) -> None:
-    assert sm.json("handoffs", "show", handoff[:8])["id"] == handoff
+    """Or of its last part."""
+    assert sm.json("handoffs", "show", handoff[:-1])["id"] == handoff
+    assert sm.json("handoffs", "show", handoff[-8:-1])["id"] == handoff
 
 
 def test_json_has_exactly_the_documented_keys(sm: Sm, handoff: str) -> None:

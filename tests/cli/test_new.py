@@ -57,6 +57,20 @@ def test_the_first_prompt_arrives(sm: Sm) -> None:
     assert (message["text"], message["state"], message["from"]) == ("say hello", "done", "you")
 
 
+def test_a_session_may_be_left_alone(sm: Sm) -> None:
+    """Walk-away mode goes by the monitor, and needs an agent that proves."""
+    sm.run("new", "alone", "--auto-handoff")
+    told = sm.json("show", "alone")["auto_handoff"], sm.json("show", "ada")["auto_handoff"]
+    sm.run("kill", "alone")
+
+    assert told == (True, False)
+    both = sm.start("new", "x", "--auto-handoff", "--no-monitor")
+    assert both.returncode == 2
+    assert both.stderr == "sm: --auto-handoff goes by the monitor: leave --no-monitor away\n"
+    code, words = refusal(sm, "new", "x", "--agent", "cat", "--auto-handoff")
+    assert (code, words.endswith("Start it without --auto-handoff.")) == (1, True)
+
+
 def test_words_behind_two_dashes_are_the_agents(sm: Sm) -> None:
     """Options of the agent are not ours."""
     session = sm.json("show", "bob")

@@ -19,6 +19,7 @@ from sm.core.events import (
     EffectFailed,
     EnterPressed,
     HandoffCancelled,
+    HandoffRequested,
     MessageSought,
     TextPasted,
     ToolEnded,
@@ -653,6 +654,18 @@ def test_a_person_who_clears_once_more_only_moves_the_prompt() -> None:
     assert (session.handoff is not None, session.context.number) == (True, 3)
     assert [past.how for past in session.lineage] == [f"handoff {HANDOFF}", "cleared"]
     assert len([m for m in session.messages if m.handoff]) == 1
+
+
+@pytest.mark.parametrize(
+    ("redacted", "words"),
+    [(0, ""), (1, "; 1 secret was taken out"), (2, "; 2 secrets were taken out")],
+)
+def test_what_was_taken_out_of_a_document_is_told(redacted: int, words: str) -> None:
+    asked = HandoffRequested(handoff=handoff(redacted=redacted))
+
+    assert passing(after(WORKING, asked)).steps[0].evidence == (
+        f"by the agent itself, with /shop/handoff.md{words}"
+    )
 
 
 def test_of_many_contexts_the_first_and_the_latest_are_remembered() -> None:

@@ -141,6 +141,7 @@ class Rig:
     routes: Collection[Route] = tuple(Route)
     thresholds: Thresholds = USUAL
     walkaway: WalkAway = field(default_factory=WalkAway)
+    redact: Callable[[str], str] = str
     teaches: bool = False
     """Agents are told of sm handoff."""
     kept: Path = field(default_factory=lambda: Path(tempfile.mkdtemp()))
@@ -172,7 +173,7 @@ class Rig:
                 largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway
             ),
             token=lambda session: f"token of {session}",
-            redact=lambda text: text,
+            redact=self.redact,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from sm.core.message import Route, Way
 from sm.core.monitor import SILENT_FOR
-from sm.core.state import Exit, Session, State, Usage
+from sm.core.state import Exit, Session, State, Usage, WalkAway
 from sm.core.usage import OVERDUE_TOOLS, STATUSLINE, TRANSCRIPT
 from sm.engine.degraded import PATIENCE, degraded
 from tests.core.samples import ADA, GENERIC, IDLE, NOON
@@ -40,6 +40,8 @@ def test_of_an_agent_that_has_all_nothing_is_said() -> None:
         (WELL, False, ["status file"]),
         (with_context(WELL, usage=replace(SAMPLE, source=TRANSCRIPT)), True, ["status line"]),
         (replace(WELL, bell=False), False, ["doorbell", "status file"]),
+        (replace(WELL, walkaway=WalkAway(over="it leads nowhere")), True, ["walk-away mode"]),
+        (replace(WELL, walkaway=WalkAway()), True, []),
     ],
 )
 def test_each_thing_that_is_missing_is_named(

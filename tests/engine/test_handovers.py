@@ -177,9 +177,13 @@ async def test_a_handoff_is_found_by_its_id_or_the_beginning_of_it(
         await ask(engine, document, handoff_id=SECOND)
         near = HandoffId("ab" + "c" * 10)
         await ask(engine, document, handoff_id=near)
+        timely = HandoffId("HO-20260202-064530-d1e2f3a4")
+        await ask(engine, document, handoff_id=timely)
 
         assert (await engine.handovers.find(SECOND)).id == SECOND
         assert (await engine.handovers.find("ab")).id == near
+        assert (await engine.handovers.find("HO-2026")).id == timely
+        assert (await engine.handovers.find("d1e2")).id == timely
         for reference, words in (
             ("a", "2 handoffs begin with 'a'"),
             ("c", "no handoff"),

@@ -326,3 +326,14 @@ async def test_an_agent_that_reports_nothing_is_not_taken(gentle: Rig) -> None:
     async with gentle.running() as engine:
         with pytest.raises(RefusedError, match="without --auto-handoff"):
             await engine.new_session(new(agent="cat", auto_handoff=True))
+
+
+async def test_what_runs_in_the_background_is_remembered_without_secrets(gentle: Rig) -> None:
+    gentle.redact = lambda text: text.replace("hunter2", "[redacted:password]")
+    async with gentle.running() as engine:
+        agent = await at_work(gentle, engine)
+        agent.tasks = ("login hunter2",)
+        agent.finish()
+        await report(engine, agent)
+
+        assert engine.session(ADA).tasks == ("login [redacted:password]",)

@@ -74,7 +74,7 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "50 messages while it hands over": lambda sm: handoffs.sent_meanwhile(sm, messages=50),
     "an unattended task of the real Claude Code": walkaway.prove_task,
     "unattended tasks side by side, demo": lambda sm: walkaway.side_by_side(
-        sm, sessions=5, steps=220, timeout=1800
+        sm, sessions=5, steps=340, timeout=1800
     ),
     "kill -9 at every commit of a handoff, demo": handoff_points(handoffs.every_commit),
     "kill -9 at every commit of a handoff, real Claude Code": handoff_points(

@@ -46,6 +46,7 @@ def test_without_a_file_the_defaults_hold(path: Path) -> None:
     assert (loaded.tmux.socket, loaded.tmux.history_limit) == ("sm", 50_000)
     assert (loaded.store.url, loaded.archive.retention) == ("sqlite", "90d")
     assert (loaded.daemon.log_level, loaded.daemon.log_size) == ("info", "5MB")
+    assert (loaded.handoff.deadline, loaded.handoff.cooldown) == ("10m", "2m")
     assert (loaded.handoff.max_document, loaded.handoff.teach_agents) == ("1MB", True)
     assert (loaded.handoff.expiry, loaded.handoff.max_restarts) == ("2h", 10)
     assert (loaded.handoff.cooldown, loaded.handoff.deadline) == ("2m", "10m")
@@ -123,6 +124,8 @@ def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -
         ("[archive]\nretention = '90'\n", 'archive.retention must be a time such as "90d"'),
         ("[daemon]\nlog_level = 'loud'\n", "daemon.log_level must be debug, info, warning or"),
         ("[daemon]\nlog_size = 'big'\n", 'daemon.log_size must be a size such as "5MB"'),
+        ("[handoff]\ndeadline = 'soon'\n", 'handoff.deadline must be a time such as "10m"'),
+        ("[handoff]\ncooldown = '-1s'\n", 'handoff.cooldown must be a time such as "10m"'),
         ("[handoff]\nmax_document = 'big'\n", 'handoff.max_document must be a size such as "1MB"'),
         ("[handoff]\nexpiry = 'soon'\n", 'handoff.expiry must be a time such as "2h", "10m" or'),
         ("[handoff]\nexpiry = '0s'\n", "handoff.expiry must be a time such as"),

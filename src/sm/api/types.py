@@ -236,6 +236,8 @@ class HandoffView(TypedDict):
     """The copy that was kept."""
     source: str
     """Where the agent wrote it."""
+    redacted: int
+    """How many secrets were taken out of the copy."""
     artifacts: str | None
     dump: str | None
     raw_log: str

@@ -6,13 +6,14 @@ is cleared and you go on from the document. Run it as the last thing in your tur
 
 import argparse
 import os
-import secrets
 import sys
+import time
 from pathlib import Path
 from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.errors import NotInsideError
+from sm.api.ids import new_handoff_id
 from sm.api.types import HandoffView, NewHandoffBody
 from sm.cli.output import client, own_session, print_json, standard_input, tellable
 
@@ -55,11 +56,14 @@ def run(args: argparse.Namespace) -> int:
         print_json(handoff)
     else:
         print(SCHEDULED)
+        if taken := handoff["redacted"]:
+            what = "1 secret was" if taken == 1 else f"{taken} secrets were"
+            print(f"{what} taken out of the document; its next reader finds [redacted:KIND] there")
     return 0
 
 
 def _request(session: str, token: str, given: str) -> HandoffView:
-    body: NewHandoffBody = {"id": secrets.token_hex(6), "requester_session_id": session}
+    body: NewHandoffBody = {"id": new_handoff_id(time.time()), "requester_session_id": session}
     if given == "-":
         body["text"] = _told()
         _refuse_nothing(body["text"])

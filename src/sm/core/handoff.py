@@ -87,9 +87,14 @@ def requested(
         context=context.number,
         context_id=context.id,
         transcript=context.transcript,
-    ).noted("requested", now, by or f"by the agent itself, with {asked.source}")
+    ).noted("requested", now, by or f"by the agent itself, with {asked.source}{_redacted(asked)}")
     session = replace(session, last_handoff=asked.id, given_up=None)
     return _unhurried(session.with_handoff(asked)), ()
+
+
+def _redacted(asked: Handoff) -> str:
+    what = "1 secret was" if asked.redacted == 1 else f"{asked.redacted} secrets were"
+    return f"; {what} taken out" if asked.redacted else ""
 
 
 def _unhurried(session: Session) -> Session:

@@ -12,7 +12,10 @@ ReminderId = NewType("ReminderId", str)
 """Eight hex digits."""
 
 HandoffId = NewType("HandoffId", str)
-"""Twelve hex digits, chosen by whoever asks, so that a repeated request is recognised."""
+"""``HO-YYYYMMDD-HHMMSS-xxxxxxxx``; older ones are twelve hex digits.
+
+Chosen by whoever asks, so that a repeated request is recognised.
+"""
 
 ContextId = NewType("ContextId", str)
 """The agent's own name for one context window (Claude: its session UUID)."""

@@ -68,6 +68,8 @@ class Handoff:
     enters: int = 0
     draft: str = ""
     """Somebody's text that was in the way."""
+    redacted: int = 0
+    """How many secrets were taken out of the document."""
     waited: bool = False
     """What runs in the background had its time."""
     overdue: bool = False
@@ -133,6 +135,8 @@ class Kept:
     sha256: str
     current: bool = True
     """As its author has it now. False: the last good copy, the original is gone or spoilt."""
+    redacted: int = 0
+    """How many secrets were taken out of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,7 @@ def compose(
     """``restarts``: how often at most a session is handed over when nobody is there."""
     folders = SessionFolders(home)
     tokens = Tokens(home, folders)
+    redact = _redactor(settings)
     rules = settings.handoff
     return Engine(
         store=store,
@@ -49,8 +50,8 @@ def compose(
         log=log,
         identity=tokens.identity,
         token=tokens.of_session,
-        redact=_redactor(settings),
-        handoffs=HandoffFolders(folders.folder),
+        redact=redact,
+        handoffs=HandoffFolders(folders.folder, redact=redact),
         channels=channels,
         handoff_rules=HandoffRules(
             largest_document=size(rules.max_document),

@@ -197,6 +197,7 @@ class Engine:
             inbox,
             archivist,
             teaches=handoff_rules.teach_agents,
+            redact=redact,
         )
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token

@@ -75,6 +75,7 @@ class Handovers:
             source=document.source,
             document=kept.path,
             log=self._raw_log(session.id),
+            redacted=kept.redacted,
         )
         session = await self._loop.post(session.id, HandoffRequested(handoff=asked))
         return next(h for h in session.handoffs if h.id == handoff_id)
@@ -126,12 +127,12 @@ class Handovers:
         return next(found, None)
 
     async def find(self, reference: str) -> Handoff:
-        """By id, or by the beginning of one."""
+        """By id, or by the beginning of one or of its last part."""
         held = self._held(HandoffId(reference))
         stored = held or await self._loop.store.handoff(HandoffId(reference))
         if stored is not None:
             return stored
-        near = [h for h in await self.all() if h.id.startswith(reference)] if reference else []
+        near = [h for h in await self.all() if _begins(h.id, reference)] if reference else []
         if len(near) > 1:
             raise naming.NotFoundError(
                 f"{len(near)} handoffs begin with {reference!r}. Give more of the id: sm handoffs"
@@ -156,6 +157,10 @@ class Handovers:
                 f"Handoff {handoff.id} can no longer be withdrawn: {_why_not(handoff)}."
             )
         return handoff
+
+
+def _begins(handoff: HandoffId, reference: str) -> bool:
+    return handoff.startswith(reference) or handoff.rpartition("-")[2].startswith(reference)
 
 
 def _why_not(handoff: Handoff) -> str:

@@ -1,10 +1,12 @@
 """Takes in what agents report, and answers those that wait: only after the commit."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 from sm.core import walkaway
 from sm.core.envelope import carry
-from sm.core.events import ContextStarted, HookEvent, StatusSeen, UsageSeen
+from sm.core.events import ContextStarted, HookEvent, StatusSeen, TurnEnded, UsageSeen
 from sm.core.handoff import LESSON
 from sm.core.ids import ContextId, HookId, SessionId
 from sm.core.launch import MalformedHookError
@@ -28,12 +30,14 @@ class Reports:
         archivist: Archivist,
         *,
         teaches: bool,
+        redact: Callable[[str], str],
     ) -> None:
         self._loop = loop
         self._dialects = dialects
         self._adopter = adopter
         self._inbox = inbox
         self._archivist = archivist
+        self._redact = redact
         self._teaches = teaches
         """Whether each new context is told how to hand over."""
 
@@ -60,6 +64,10 @@ class Reports:
             return b""
         if isinstance(event, ContextStarted):
             return await self._greet(session, dialect, event, hook)
+        if isinstance(event, TurnEnded) and event.tasks:
+            # What runs in the background is told to the next context.
+            clean = await asyncio.to_thread(lambda tasks: [*map(self._redact, tasks)], event.tasks)
+            event = replace(event, tasks=tuple(clean))
         after = await self._loop.post(session_id, event, hook=hook)
         return _answer(after, dialect, event)
 

@@ -1,7 +1,9 @@
 """Handoffs: asked for by a session itself, looked at and withdrawn by anybody."""
 
 import secrets
+import time
 
+from sm.api.ids import HANDOFF_FORM, is_handoff_id, new_handoff_id
 from sm.api.types import ClearedView, HandoffView, LoadBody, LoadedView, NewHandoffBody
 from sm.core.ids import HandoffId, MessageId
 from sm.core.message import Mode
@@ -10,7 +12,7 @@ from sm.engine.engine import NewMessage
 from sm.engine.filing import LOOKED_AT, Given
 from sm.engine.handovers import Document
 from sm.engine.naming import NotFoundError
-from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole, chosen_id
+from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole
 from sm.web.views import filed_view, handoff_view
 
 
@@ -22,9 +24,17 @@ async def request(call: Call) -> HandoffView:
         requester=body["requester_session_id"],
         document=_document(body),
         token=token if scheme.lower() == "bearer" else "",
-        handoff_id=HandoffId(chosen_id(body.get("id"), "handoff", 12)),
+        handoff_id=HandoffId(_chosen(body.get("id"))),
     )
     return handoff_view(call.engine, handoff)
+
+
+def _chosen(given: str | None) -> str:
+    if given is None:
+        return new_handoff_id(time.time())
+    if not is_handoff_id(given):
+        raise BadRequestError(f"A handoff id has the form {HANDOFF_FORM}.")
+    return given
 
 
 def _document(body: NewHandoffBody) -> Document:

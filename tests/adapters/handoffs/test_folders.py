@@ -156,6 +156,23 @@ def test_the_last_good_copy_stays(
     assert Path(kept.path).read_text() == "# Goal\n"
 
 
+def test_secrets_are_taken_out_of_every_copy(tmp_path: Path, source: Path) -> None:
+    """Of a file, of one that was written anew, and of a text; how many is told."""
+    handoffs = HandoffFolders(
+        lambda session: tmp_path / session,
+        redact=lambda text: text.replace("hunter2", "[redacted:password]"),
+    )
+    source.write_text("hunter2, [redacted:password] and hunter2")
+    clean = "[redacted:password], [redacted:password] and [redacted:password]"
+
+    kept = handoffs.keep(ADA, FIRST, source, LIMIT)
+    assert (Path(kept.path).read_text(), kept.redacted) == (clean, 2)
+    again = handoffs.refresh(ADA, FIRST, source, LIMIT)
+    assert again == kept
+    told = handoffs.keep_text(ADA, FIRST, "hunter2", LIMIT)
+    assert (Path(told.path).read_text(), told.redacted) == ("[redacted:password]", 1)
+
+
 def test_a_document_need_not_be_a_file(handoffs: HandoffFolders) -> None:
     kept = handoffs.keep_text(ADA, FIRST, "# Goal\n", LIMIT)
 

@@ -1,7 +1,8 @@
 """The folder of each handoff: the document, what the terminal showed, and what else is known.
 
-Every file is written whole or not at all, readable by its owner alone. ``artifacts.json`` comes
-last and names what stands beside it, with checksums. All of this blocks: it is called in threads.
+Every file is written whole or not at all, readable by its owner alone. Documents are kept without
+secrets. ``artifacts.json`` comes last and names what stands beside it, with checksums. All of this
+blocks: it is called in threads.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +23,20 @@ from sm.core.passage import Captured, DocumentError, Facts, Kept
 
 DOCUMENT, DUMP, GIT, ARTIFACTS = "document", "dump.txt", "git.txt", "artifacts.json"
 SUFFIXES = (".md", ".markdown", ".txt", ".org", ".rst", ".adoc")
+PLACEHOLDER = "[redacted:"
+"""What stands in a secret's place begins so."""
 VERSION = 1
 
 
 class HandoffFolders:
     """Fits the engine's ``Handoffs``."""
 
-    def __init__(self, folder: Callable[[SessionId], Path]) -> None:
-        """Given where each session's own folder is."""
+    def __init__(
+        self, folder: Callable[[SessionId], Path], *, redact: Callable[[str], str] = str
+    ) -> None:
+        """Given where each session's own folder is, and what takes secrets out of a text."""
         self._session_folder = folder
+        self._redact = redact
 
     def folder(self, session: SessionId, handoff: HandoffId) -> Path:
         for word in (session, handoff):
@@ -78,8 +85,12 @@ class HandoffFolders:
         return None
 
     def _kept(self, folder: Path, suffix: str, content: bytes) -> Kept:
+        text = content.decode(errors="replace")
+        clean = self._redact(text)
+        redacted = clean.count(PLACEHOLDER) - text.count(PLACEHOLDER)
         with _kept_or_said():
-            return self._store(folder, suffix.lower(), content)
+            kept = self._store(folder, suffix.lower(), clean.encode(errors="replace"))
+        return replace(kept, redacted=max(redacted, 0))
 
     def _store(self, folder: Path, suffix: str, content: bytes) -> Kept:
         path = folder / f"{DOCUMENT}{suffix if suffix in SUFFIXES else '.md'}"

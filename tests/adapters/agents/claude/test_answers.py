@@ -2,7 +2,7 @@
 
 import json
 
-from sm.adapters.agents.claude.answers import answer, greeting
+from sm.adapters.agents.claude.answers import answer, greeting, halt, refuse
 from sm.core.events import Hook, ToolEnded, TurnEnded
 from sm.core.ids import HookId
 
@@ -28,6 +28,15 @@ def test_a_tools_end_is_answered_beside_its_result() -> None:
 
         output = {"hookEventName": name, "additionalContext": TEXT}
         assert json.loads(told) == {"hookSpecificOutput": output}
+
+
+def test_a_turn_is_ended_at_a_tools_result() -> None:
+    """The client shows the reason, and asks its model no more."""
+    assert json.loads(halt(TEXT)) == {"continue": False, "stopReason": TEXT}
+
+
+def test_a_compaction_is_refused() -> None:
+    assert json.loads(refuse(TEXT)) == {"decision": "block", "reason": TEXT}
 
 
 def test_a_contexts_start_is_answered_with_the_inbox_to_watch() -> None:

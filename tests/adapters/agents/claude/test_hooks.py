@@ -87,6 +87,15 @@ def test_every_hook_of_the_real_client_is_understood(sample: str, event: type[Ho
     assert found.hook == reporter(told["hook_event_name"], told)
 
 
+def test_a_compaction_tells_who_wants_it() -> None:
+    told = decoded(SAMPLES["PreCompact manual"])
+    by_itself = decoded({"hook_event_name": "PreCompact", "session_id": "c"})
+
+    assert isinstance(told, CompactionBegun)
+    assert isinstance(by_itself, CompactionBegun)
+    assert (told.trigger, by_itself.trigger) == ("manual", "auto")
+
+
 def test_no_sample_of_the_real_client_is_malformed() -> None:
     assert len([decoded(sample) for sample in SAMPLES.values()]) == len(SAMPLES)
 

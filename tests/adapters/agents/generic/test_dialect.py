@@ -87,6 +87,7 @@ def test_it_proves_nothing() -> None:
 
     assert screen == Screen(sign=Sign.UNKNOWN, detail="✳ x")
     assert not dialect.proves
+    assert dialect.halt("over") == dialect.refuse("not now") == b""
     assert not dialect.box_holds(screen, message)
     attempt = Attempt(message=message, number=1, route=Route.PASTE, step=Step.ENTERED, since=0)
     assert dialect.search(Path("/"), attempt) is Record.OPEN
