@@ -64,11 +64,22 @@ def main(request: str) -> int:
         run_home = home_of_run(home, asked["id"])
         run_home.make()
         configure(run_home, settings)
-        return asyncio.run(Wrapper(home, run_home, settings, asked, around).run())
+        return _run(Wrapper(home, run_home, settings, asked, around))
     except (RefusedError, ChannelError) as error:
         return _complain(error, FAILED)
     except (ConfigError, HomeError, StoreError, OSError) as error:
         return _complain(error, WRONG)
+
+
+def _run(wrapper: "Wrapper") -> int:
+    try:
+        return asyncio.run(wrapper.run())
+    except ExceptionGroup as group:
+        # Each task group wraps what went wrong in it; a person is told of the error itself.
+        error: Exception = group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
 
 
 def _complain(error: Exception, code: int) -> int:
