@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -326,9 +327,14 @@ class Engine:
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
         if request.auto_handoff and (dialect.clear_command is None or not dialect.proves):
+            remedy = (
+                f"Start it with: sm new --agent {shlex.quote(request.agent)}"
+                if request.wrapped
+                else "Start it without --auto-handoff."
+            )
             raise RefusedError(
                 f"A {dialect.name} agent reports nothing about its context, so it cannot be handed"
-                " over. Start it without --auto-handoff."
+                f" over. {remedy}"
             )
         first = self._message(request.id, request.prompt) if request.prompt else None
         environment = {**self._folders.with_sm(environment), **self._identity(request.id)}

@@ -50,6 +50,8 @@ ROUTES = frozenset({Route.STOP_REPLY, Route.TOOL_RESULT, Route.DOORBELL})
 """A person sits at the keyboard: nothing is typed."""
 FAILED, WRONG = 1, 2
 SIGNALLED = 128
+UNHEARD = 3.0
+"""How long a terminal may be without an agent before the run is over, whatever is on record."""
 
 
 def main(request: str) -> int:
@@ -64,11 +66,22 @@ def main(request: str) -> int:
         run_home = home_of_run(home, asked["id"])
         run_home.make()
         configure(run_home, settings)
-        return asyncio.run(Wrapper(home, run_home, settings, asked, around).run())
+        return _run(Wrapper(home, run_home, settings, asked, around))
     except (RefusedError, ChannelError) as error:
         return _complain(error, FAILED)
     except (ConfigError, HomeError, StoreError, OSError) as error:
         return _complain(error, WRONG)
+
+
+def _run(wrapper: "Wrapper") -> int:
+    try:
+        return asyncio.run(wrapper.run())
+    except ExceptionGroup as group:
+        # Each task group wraps what went wrong in it; a person is told of the error itself.
+        error: Exception = group
+        while isinstance(error, ExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
 
 
 def _complain(error: Exception, code: int) -> int:
@@ -157,11 +170,18 @@ class Wrapper:
                     session = await self._begin(engine)
                     await self._watch(engine)
                     session = engine.session(self._id)
+                    code = await self._code(session)
             finally:
                 self._stopping.set()
                 self._folders.forget_environment(self._id)
             await serving
-        return self._ended(session)
+        return self._ended(session, code)
+
+    async def _code(self, session: Session) -> int:
+        """The agent's own, as a shell would tell it."""
+        if session.exit is not None:
+            return _code(session.exit)
+        return (await self._terminal.exited()).code
 
     async def _begin(self, engine: Engine) -> Session:
         asked = self._asked
@@ -185,12 +205,20 @@ class Wrapper:
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end; what happens to it meanwhile is said in its terminal."""
         said = ""
+        seen = time.monotonic()
         while (session := engine.session(self._id)).exit is None:
             told = _told(session)
             if told and told != said:
                 self._terminal.say(told)
             said = told
-            await engine.loop.next_commit()
+            if await self._terminal.find(self._id) is not None:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > UNHEARD:
+                # A full disk takes no event. Nobody must sit before a dead terminal for that.
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(UNHEARD):
+                    await engine.loop.next_commit()
 
     def _note(self, session: Session, code: int | None = None) -> None:
         run: Run = {
@@ -207,12 +235,13 @@ class Wrapper:
         }
         write_run(self._own, run)
 
-    def _ended(self, session: Session) -> int:
-        code = _code(session.exit)
+    def _ended(self, session: Session, code: int) -> int:
         if session.pane is None:
             sys.stderr.write(f"sm: {session.verdict.says}\n")
             code = FAILED
-        self._note(session, code)
+        # The exit code is the agent's, also where nothing can be written any more.
+        with contextlib.suppress(OSError):
+            self._note(session, code)
         self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
         return code
 
@@ -262,10 +291,7 @@ def _restarts(asked: RunRequest, settings: Settings) -> int:
     return settings.handoff.max_restarts if given is None else given
 
 
-def _code(exit_: Exit | None) -> int:
-    """The agent's own, as a shell would tell it."""
-    if exit_ is None:
-        return FAILED
+def _code(exit_: Exit) -> int:
     if exit_.signal is not None:
         return SIGNALLED + exit_.signal
     return exit_.status if exit_.status is not None else FAILED
