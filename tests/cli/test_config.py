@@ -22,6 +22,8 @@ critical_threshold = "65%"
 fallback_tool_count = 500
 check_frequency = 1
 [handoff]
+deadline = "10m"
+cooldown = "2m"
 max_document = "1MB"
 teach_agents = true
 [delivery]
