@@ -60,7 +60,7 @@ def test_the_contexts_before_and_the_handoff_under_way_are_shown(sm: Sm, tmp_pat
 
     assert f"handoff     {second} is under way: sm handoffs show {second}\n" in shown
     (past,) = [line for line in shown.splitlines() if line.startswith("context 1")]
-    assert shape(sm, past) == "context 1 handoff MESSAGE AGE ago (UUID)"
+    assert shape(sm, past) == "context 1 handoff HANDOFF AGE ago (UUID)"
 
 
 def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:

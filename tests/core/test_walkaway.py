@@ -334,6 +334,7 @@ def test_nor_after_every_turn() -> None:
     rules = replace(RULES, deadline=900.0, cooldown=0.0)
     session = after(replace(ALONE, walkaway=rules), full(), stopped(0))
     session = after(session, prompted(1, at=NOON + 6), stopped(1, at=NOON + 7), at=NOON + 7)
+    assert session.timer(TIMER) is None
     over = replace(passing(session), state=HandoffState.FAILED)
     session = after(session.with_handoff(over), prompted(2, at=NOON + 8), at=NOON + 8)
 
@@ -370,7 +371,7 @@ def test_a_limit_is_kept_and_told_once() -> None:
     (words,) = notices(effects)
     assert words == (
         "[sm] ada is not handed over any more: it was handed over as often as handoff.max_restarts"
-        " allows (1). See: sm show ada"
+        " allows (1). If it shall be: sm context ada --on"
     )
     again = (full(195_000, at=LATER + 1), fired(TIMER), compacting(), stopped(0, at=LATER + 2))
     assert notices(through(session, *again, at=LATER + 2)[1]) == []
@@ -395,6 +396,18 @@ def test_contexts_that_fill_before_anything_is_done_end_it() -> None:
     assert (session.handoff, session.timer(TIMER)) == (None, None)
     (words,) = notices(effects)
     assert "its new contexts fill up before anything is done in them" in words
+
+
+def test_a_person_who_has_looked_may_let_it_go_on() -> None:
+    """What was counted until then counts no more."""
+    session = after(fruitless(3, replace(RULES, fruitless=1, rotations=5)), fired(TIMER), at=LATER)
+    assert session.walkaway is not None
+    assert session.walkaway.over
+
+    session = after(session, MonitorSwitched(on=True), at=LATER)
+
+    assert session.walkaway == RULES
+    assert due(session, TIMER) == LATER + RULES.deadline
 
 
 @pytest.mark.parametrize("done", [(tool(),), (stopped(0), prompted(1, at=NOON + 6))])

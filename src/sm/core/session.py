@@ -154,7 +154,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case ActivitySeen():
             return turn.activity_seen(session, event), ()
         case MonitorSwitched(on=on):
-            return monitor.switched(session, now, on=on)
+            return monitor.switched(walkaway.resumed(session) if on else session, now, on=on)
         case MessageQueued():
             return delivery.queued(session, event, now)
         case MessageCancelled():

@@ -79,6 +79,14 @@ def ruled(session: Session, rules: WalkAway | None) -> Session:
     return replace(session, walkaway=rules)
 
 
+def resumed(session: Session) -> Session:
+    """A person has looked, and wants it to go on."""
+    rules = session.walkaway
+    if rules is None or not rules.over:
+        return session
+    return replace(session, walkaway=replace(rules, over="", fruitless=0, rotations=0))
+
+
 def turn_ended(session: Session) -> Session:
     """One more turn of this context is over."""
     asked = session.context.asked
@@ -169,7 +177,10 @@ def _given_up(session: Session, why: str, now: float) -> Result:
     """A person must look: said once, to whoever started it, and shown with the session."""
     if session.parent is None:
         return session, ()
-    words = f"{session.name} is not handed over any more: {why}. See: sm show {session.name}"
+    words = (
+        f"{session.name} is not handed over any more: {why}."
+        f" If it shall be: sm context {session.name} --on"
+    )
     return session, (notice(session, session.parent, "walk-away", words, now),)
 
 
