@@ -178,10 +178,13 @@ class Wrapper:
         return self._ended(session, code)
 
     async def _code(self, session: Session) -> int:
-        """The agent's own, as a shell would tell it."""
-        if session.exit is not None:
-            return _code(session.exit)
-        return (await self._terminal.exited()).code
+        """The agent's own, as a shell would tell it; between two agents that of our own end."""
+        exit_ = session.exit
+        if exit_ is None:
+            return (await self._terminal.exited()).code
+        if exit_.signal is None and exit_.status is None and self._terminal.dismissed is not None:
+            return SIGNALLED + self._terminal.dismissed
+        return _code(exit_)
 
     async def _begin(self, engine: Engine) -> Session:
         asked = self._asked
