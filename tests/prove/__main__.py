@@ -84,6 +84,7 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "sm run: 30 steps, real Claude Code": lambda _: runs.real_client(steps=30),
     "sm run: two side by side": lambda _: runs.side_by_side(sessions=2, rotations=40),
     "sm run: five side by side": lambda _: runs.side_by_side(sessions=5, rotations=200),
+    "sm run: told to end at 60 random moments": lambda _: runs.told_to_end(60),
     "sm run: kill -9 at 200 random moments": lambda _: runs.killed_at_random(200),
 }
 

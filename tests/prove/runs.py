@@ -345,3 +345,29 @@ def killed_at_random(times: int) -> tuple[Verdict, str]:
     tolls, verdict, notes = killed(times)
     print(toll_table(tolls))
     return verdict, f"{times} kills{notes}"
+
+
+# --- told to end --------------------------------------------------------------------------------
+
+ENDINGS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+def told_to_end(times: int, seed: int = 5) -> tuple[Verdict, str]:
+    """Runs that rotate as fast as they can, asked to end at a random moment: they do, for good."""
+    chance = random.Random(seed)
+    verdict, wrong = Verdict(sent=times), []
+    with run_desk() as desk:
+        for number in range(times):
+            task = Task(folder=desk.folder / f"task{number}", steps=200, fills=(1,))
+            run = desk.run("--", "demo", *task.arguments)
+            session, wrapper = str(run.file["id"]), run.pid
+            ending = chance.choice(list(ENDINGS))
+            time.sleep(chance.uniform(0.0, 2.0))
+            os.kill(wrapper, ending)
+            ended, left = _end(run), _left(session)
+            if ended != ENDINGS[ending] or left:
+                wrong.append(f"{number}: {ending.name}, exit {ended}, left {left}")
+            desk.tmux.run("kill-pane", "-t", run.shell.pane)
+    verdict.changed = len(wrong)
+    verdict.once = times - len(wrong)
+    return verdict, f"{times} signals{_some(wrong)}"
