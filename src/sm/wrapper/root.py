@@ -239,9 +239,11 @@ class Wrapper:
         write_run(self._own, run)
 
     def _ended(self, session: Session, code: int) -> int:
-        if session.pane is None:
+        exit_ = session.exit
+        is_unsaid = exit_ is not None and exit_.status is None and exit_.signal is None
+        if is_unsaid and self._terminal.dismissed is None:
+            # It could not be started, or not again for its next context.
             sys.stderr.write(f"sm: {session.verdict.says}\n")
-            code = FAILED
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(session, code)
