@@ -247,6 +247,30 @@ def test_clean_exit_of_a_full_context_is_no_restart(desk: Desk) -> None:
     assert len(contexts(received)) == 1
 
 
+def test_an_agent_that_cannot_be_started_again_is_said(desk: Desk) -> None:
+    """Its program is gone when the next context is to begin: one line, and no silent end."""
+    task = Task(folder=desk.folder / "task", steps=2, fills=(1,), pause=1.0)
+    run = desk.run("--", "demo", *task.arguments)
+    wait_until(task.contexts, 20, seen=run.report)
+    next(run.folder.glob("*/bin/launch")).unlink()
+
+    assert run.ended() == 1
+    said = [text for text in run.shell.history().splitlines() if text.startswith("sm: ")]
+    assert len(said) == 1, run.report()
+    assert "launch is not there" in said[0]
+
+
+def test_a_signal_between_two_agents_ends_the_run(desk: Desk) -> None:
+    """Nobody is there to take it; its code is that of the signal all the same."""
+    task = Task(folder=desk.folder / "task", steps=9, fills=(1,))
+    run = desk.run("--", "demo", *task.arguments)
+    # It says so right before it ends the one agent and starts the other.
+    wait_until(lambda: "[sm] context 1 is full" in run.shell.history(), 20, seen=run.report)
+    os.kill(run.pid, signal.SIGTERM)
+
+    assert run.ended() == 143
+
+
 # --- alone --------------------------------------------------------------------------------------
 
 
