@@ -244,6 +244,9 @@ class Wrapper:
         if is_unsaid and self._terminal.dismissed is None:
             # It could not be started, or not again for its next context.
             sys.stderr.write(f"sm: {session.verdict.says}\n")
+        if session.walkaway is not None and session.walkaway.over:
+            # Only now: its agent had the screen.
+            sys.stderr.write(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(session, code)
