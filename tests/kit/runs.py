@@ -315,12 +315,11 @@ class Task:
         done = range(first, min(first + count, self.steps + 1))
         lines = []
         for number in done:
-            is_last = number == done[-1] and number < self.steps
-            lines += [f"%usage {FULL if is_last else 20_000}", f"%work {self.pause}"]
+            # A context that is full before its first step would be taken for one that does none.
+            is_full = number == done[-1] < self.steps and number > first
+            lines += [f"%usage {FULL if is_full else 20_000}", f"%work {self.pause}"]
             lines += [f"%tool {quoted(str(self.folder / 'step'))} {number} {self.secret}"]
-        if first + count > self.steps:
-            lines += [self.last]
-        return "\n".join(lines)
+        return "\n".join([*lines, self.last if first + count > self.steps else f"%usage {FULL}"])
 
     @property
     def arguments(self) -> list[str]:

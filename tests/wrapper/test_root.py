@@ -210,7 +210,7 @@ def test_a_message_reaches_a_run_by_its_own_home(desk: Desk) -> None:
 
 
 def test_no_more_restarts_than_allowed(desk: Desk) -> None:
-    """The agent is let be then, and whoever looks is told why."""
+    """The agent is let be then; whoever looks is told why, and the person at the end, once."""
     task = Task(folder=desk.folder / "task", steps=9, fills=(1,), last="%say the end")
     run = desk.run("--max-restarts", "2", "--", "demo", *task.arguments)
     wait_until(lambda: len(task.contexts()) == 3, 20, seen=run.report)
@@ -222,6 +222,7 @@ def test_no_more_restarts_than_allowed(desk: Desk) -> None:
     assert task.done == ["step 1", "step 2", "step 3"]
     run.shell.type("/exit")
     assert run.ended() == 0
+    assert run.shell.history().count("max_restarts allows") == 1
 
 
 def test_contexts_that_fill_up_for_nothing_are_not_followed_by_more(desk: Desk) -> None:
@@ -236,6 +237,7 @@ def test_contexts_that_fill_up_for_nothing_are_not_followed_by_more(desk: Desk) 
     run.shell.type("/exit")
     assert run.ended() == 0
     assert len(contexts(received)) == 3
+    assert run.shell.history().count("fill up before anything") == 1
 
 
 def test_clean_exit_of_a_full_context_is_no_restart(desk: Desk) -> None:
