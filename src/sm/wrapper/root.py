@@ -122,7 +122,8 @@ class Wrapper:
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
         """Where the agent's hooks and its own ``sm`` find us."""
-        parent.lock_file(self._own)
+        # What the agent leaves running must not look as if we did.
+        parent.lock_file(self._own, inherited=False)
         local = parent.listen_unix(self._own)
         hooks = socket.create_server(("127.0.0.1", 0), backlog=parent.BACKLOG)
         self._listeners = [local, hooks]
