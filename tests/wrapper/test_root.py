@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.runs import FULL, Desk, Run, Task, alive, contexts, run_desk, told
+from tests.kit.runs import CONFIG, FULL, Desk, Run, Task, alive, contexts, run_desk, told
 from tests.kit.tmux import wait_until
 
 QUICK = ("--delay", "0", "--record-delay", "0")
@@ -47,15 +47,31 @@ def test_the_exit_code_is_the_agents(desk: Desk, ending: str, code: int) -> None
     assert len(contexts(desk.folder / "received")) == 1
 
 
-def test_ctrl_c_twice_leaves_for_good(desk: Desk) -> None:
+def test_ctrl_c_twice_leaves_for_good() -> None:
     """Though its context is full, and about to be handed over."""
+    with run_desk(config=CONFIG.replace('deadline = "0s"', 'deadline = "10m"')) as desk:
+        run = _idle(desk, f"%usage {FULL}\n%say full")
+        wait_until(lambda: "CRITICAL" in run.sm("show", run.name), seen=run.report)
+        # The warning comes by itself, as a turn of its own.
+        run.wait_idle()
+        run.shell.press("C-c")
+        wait_until(lambda: "Press Ctrl-C again" in run.shell.screen(), seen=run.report)
+        run.shell.press("C-c")
+
+        assert run.ended() == 0
+        assert len(contexts(desk.folder / "received")) == 1
+        desk.expect_nothing_left()
+
+
+def test_the_agent_inherits_nothing_of_ours(desk: Desk) -> None:
+    """No lock, no socket, no store: what it starts and leaves running would keep them open."""
     run = _idle(desk)
-    run.shell.press("C-c")
-    wait_until(lambda: "Press Ctrl-C again" in run.shell.screen(), seen=run.report)
-    run.shell.press("C-c")
+    files = [os.readlink(file) for file in Path(f"/proc/{run.agent}/fd").iterdir()]
+    own = [file for file in files if str(desk.base) in file or file.startswith("socket:")]
+    run.shell.type("/exit")
 
     assert run.ended() == 0
-    assert len(contexts(desk.folder / "received")) == 1
+    assert own == []
 
 
 @pytest.mark.parametrize(
