@@ -19,6 +19,7 @@ from bench import (
     redaction,
     tool_cost,
     transcript,
+    wrapped,
 )
 from bench.figures import Figure, table
 from bench.sizes import FULL, SMOKE, Sizes
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "idle": idle.measure,
     "tool-cost": tool_cost.measure,
     "transcript": transcript.measure,
+    "wrapped": wrapped.measure,
     "redaction": redaction.measure,
     "proxy": proxy.measure,
 }

@@ -31,25 +31,29 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
     if client is None:
         return
     with sm_home() as sm, anthropic_api() as api:
-        chain = _Chain(api, sizes.tool_calls)
+        chain = Chain(api, sizes.tool_calls)
         ada = Desk(sm=sm, api=api, home=_home(sm, "ada", api))
         ada.start()
         bare = Desk(sm=sm, api=api, home=_home(sm, "bare", api), name="bare")
         sm.new("bare", agent=str(client), environment=bare.environment, cwd=bare.home.cwd)
         wait_until(lambda: BOX in sm.screen("bare"), 30)
         hooks = _hooks(sm)
-        settings = {"none": {}, "empty": _answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
+        settings = {"none": {}, "empty": answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
         times: dict[str, list[float]] = {name: [] for name in settings}
         for _ in range(sizes.tool_rounds):
             # To and fro: every call is a little slower than the one before.
             for name in (*settings, *reversed(settings)):
-                _set(bare.home, settings[name])
+                use(bare.home, settings[name])
                 time.sleep(FOLLOWED_AFTER)
                 times[name] += chain.run(lambda: bare.prompt("begin"))
+    yield from figures(times, "sm's hook")
+
+
+def figures(times: dict[str, list[float]], ours_is: str) -> Iterator[Figure]:
     none, empty, ours = (1e3 * median(times[name]) for name in ("none", "empty", "sm"))
     yield Figure(what="a tool call of Claude Code without hooks, median", measured=none, unit="ms")
     yield Figure(
-        what="  added by sm's hook",
+        what=f"  added by {ours_is}",
         measured=ours - none,
         unit="ms",
         floor=empty - none,
@@ -63,27 +67,31 @@ def _hooks(sm: Sm) -> dict[str, Any]:
     session = sm.json("show", "ada")["id"]
     token = (sm.home.sessions / session / "token").read_text().strip()
     url = f"http://127.0.0.1:{sm.health()['port']}/hooks/{session}"
-    text = launch_settings(str(sm.home.bin / "hook"), url).decode()
-    hooks = json.loads(text.replace("$SM_SESSION_TOKEN", token))["hooks"]
+    return of_tools(launch_settings(str(sm.home.bin / "hook"), url), token)
+
+
+def of_tools(settings: bytes, token: str) -> dict[str, Any]:
+    """The hooks of a tool call in a session's settings, with its token in its place."""
+    hooks = json.loads(settings.decode().replace("$SM_SESSION_TOKEN", token))["hooks"]
     return {"hooks": {event: calls for event, calls in hooks.items() if "ToolUse" in event}}
 
 
-def _answered_by(hooks: dict[str, Any], url: str) -> dict[str, Any]:
+def answered_by(hooks: dict[str, Any], url: str) -> dict[str, Any]:
     call = [{"matcher": "*", "hooks": [{"type": "http", "url": url, "timeout": 10}]}]
     return {"hooks": dict.fromkeys(hooks["hooks"], call)}
 
 
 def _home(sm: Sm, name: str, api: AnthropicApi) -> ClaudeHome:
     home = claude_home(sm.folder / name, api.url)
-    _set(home, {})
+    use(home, {})
     return home
 
 
-def _set(home: ClaudeHome, settings: dict[str, Any]) -> None:
+def use(home: ClaudeHome, settings: dict[str, Any]) -> None:
     (home.config / "settings.json").write_text(json.dumps({**settings, **PERMISSIONS}))
 
 
-class _Chain:
+class Chain:
     """Every request is answered with one more call, until there were enough."""
 
     def __init__(self, api: AnthropicApi, length: int) -> None:

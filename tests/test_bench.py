@@ -32,6 +32,8 @@ def test_the_smoke_run_prints_every_figure() -> None:
         "read again after one more record",
         "secrets found, 5 of each of 49 kinds",
         "hits in all",
+        "SessionStart with a document of 50 KB",
+        "the same hook with nothing to tell",
         "redacted per CPU second",
         "cat through the foreground proxy",
     ]

@@ -18,11 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.api import starting
 from sm.api.runs import ENDED_FILE, RUN_FILE
 from sm.core.handoff import LESSON
 from sm.settings.home import Home
 from tests.kit.sm import SM
-from tests.kit.tmux import Tmux, private_tmux, wait_until
+from tests.kit.tmux import Tmux, private_tmux, reap, wait_until
 
 PROMPT = "[exit $? \\#] "
 """The exit code of the last command, and the number of the next."""
@@ -115,7 +116,10 @@ class Desk:
         assert list((self.home.state / "runs").glob("*/*/sessions/*/*-settings.json")) == []
 
     def close(self) -> None:
-        """End whatever still runs in this desk's name, by its pid."""
+        """End whatever still runs in this desk's name, by its pid, and a daemon if there is one."""
+        with contextlib.suppress(Exception):
+            starting.stop(self.home)
+        reap(self.home.tmux_socket("sm"))
         mark = f"SM_TEST_DESK={self.folder}".encode()
         for pid, _ in _everyone(mark):
             with contextlib.suppress(ProcessLookupError):
@@ -311,12 +315,11 @@ class Task:
         done = range(first, min(first + count, self.steps + 1))
         lines = []
         for number in done:
-            is_last = number == done[-1] and number < self.steps
-            lines += [f"%usage {FULL if is_last else 20_000}", f"%work {self.pause}"]
+            # A context that is full before its first step would be taken for one that does none.
+            is_full = number == done[-1] < self.steps and number > first
+            lines += [f"%usage {FULL if is_full else 20_000}", f"%work {self.pause}"]
             lines += [f"%tool {quoted(str(self.folder / 'step'))} {number} {self.secret}"]
-        if first + count > self.steps:
-            lines += [self.last]
-        return "\n".join(lines)
+        return "\n".join([*lines, self.last if first + count > self.steps else f"%usage {FULL}"])
 
     @property
     def arguments(self) -> list[str]:

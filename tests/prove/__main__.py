@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, texts, walkaway
+from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, runs, texts, walkaway
 from tests.prove.ledger import Verdict
 
 
@@ -80,6 +80,12 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "kill -9 at every commit of a handoff, real Claude Code": handoff_points(
         handoffs.every_commit_of_the_real_client
     ),
+    "sm run: 30 steps, demo": lambda _: runs.alone(steps=30, fill=5),
+    "sm run: 30 steps, real Claude Code": lambda _: runs.real_client(steps=30),
+    "sm run: two side by side": lambda _: runs.side_by_side(sessions=2, rotations=40),
+    "sm run: five side by side": lambda _: runs.side_by_side(sessions=5, rotations=200),
+    "sm run: told to end at 60 random moments": lambda _: runs.told_to_end(60),
+    "sm run: kill -9 at 200 random moments": lambda _: runs.killed_at_random(200),
 }
 
 

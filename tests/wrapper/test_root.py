@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.runs import FULL, Desk, Run, Task, alive, contexts, run_desk, told
+from tests.kit.runs import CONFIG, FULL, Desk, Run, Task, alive, contexts, run_desk, told
 from tests.kit.tmux import wait_until
 
 QUICK = ("--delay", "0", "--record-delay", "0")
@@ -47,15 +47,31 @@ def test_the_exit_code_is_the_agents(desk: Desk, ending: str, code: int) -> None
     assert len(contexts(desk.folder / "received")) == 1
 
 
-def test_ctrl_c_twice_leaves_for_good(desk: Desk) -> None:
+def test_ctrl_c_twice_leaves_for_good() -> None:
     """Though its context is full, and about to be handed over."""
+    with run_desk(config=CONFIG.replace('deadline = "0s"', 'deadline = "10m"')) as desk:
+        run = _idle(desk, f"%usage {FULL}\n%say full")
+        wait_until(lambda: "CRITICAL" in run.sm("show", run.name), seen=run.report)
+        # The warning comes by itself, as a turn of its own.
+        run.wait_idle()
+        run.shell.press("C-c")
+        wait_until(lambda: "Press Ctrl-C again" in run.shell.screen(), seen=run.report)
+        run.shell.press("C-c")
+
+        assert run.ended() == 0
+        assert len(contexts(desk.folder / "received")) == 1
+        desk.expect_nothing_left()
+
+
+def test_the_agent_inherits_nothing_of_ours(desk: Desk) -> None:
+    """No lock, no socket, no store: what it starts and leaves running would keep them open."""
     run = _idle(desk)
-    run.shell.press("C-c")
-    wait_until(lambda: "Press Ctrl-C again" in run.shell.screen(), seen=run.report)
-    run.shell.press("C-c")
+    files = [os.readlink(file) for file in Path(f"/proc/{run.agent}/fd").iterdir()]
+    own = [file for file in files if str(desk.base) in file or file.startswith("socket:")]
+    run.shell.type("/exit")
 
     assert run.ended() == 0
-    assert len(contexts(desk.folder / "received")) == 1
+    assert own == []
 
 
 @pytest.mark.parametrize(
@@ -210,7 +226,7 @@ def test_a_message_reaches_a_run_by_its_own_home(desk: Desk) -> None:
 
 
 def test_no_more_restarts_than_allowed(desk: Desk) -> None:
-    """The agent is let be then, and whoever looks is told why."""
+    """The agent is let be then; whoever looks is told why, and the person at the end, once."""
     task = Task(folder=desk.folder / "task", steps=9, fills=(1,), last="%say the end")
     run = desk.run("--max-restarts", "2", "--", "demo", *task.arguments)
     wait_until(lambda: len(task.contexts()) == 3, 20, seen=run.report)
@@ -222,6 +238,7 @@ def test_no_more_restarts_than_allowed(desk: Desk) -> None:
     assert task.done == ["step 1", "step 2", "step 3"]
     run.shell.type("/exit")
     assert run.ended() == 0
+    assert run.shell.history().count("max_restarts allows") == 1
 
 
 def test_contexts_that_fill_up_for_nothing_are_not_followed_by_more(desk: Desk) -> None:
@@ -236,6 +253,7 @@ def test_contexts_that_fill_up_for_nothing_are_not_followed_by_more(desk: Desk) 
     run.shell.type("/exit")
     assert run.ended() == 0
     assert len(contexts(received)) == 3
+    assert run.shell.history().count("fill up before anything") == 1
 
 
 def test_clean_exit_of_a_full_context_is_no_restart(desk: Desk) -> None:
@@ -245,6 +263,30 @@ def test_clean_exit_of_a_full_context_is_no_restart(desk: Desk) -> None:
 
     assert run.ended() == 0
     assert len(contexts(received)) == 1
+
+
+def test_an_agent_that_cannot_be_started_again_is_said(desk: Desk) -> None:
+    """Its program is gone when the next context is to begin: one line, and no silent end."""
+    task = Task(folder=desk.folder / "task", steps=2, fills=(1,), pause=1.0)
+    run = desk.run("--", "demo", *task.arguments)
+    wait_until(task.contexts, 20, seen=run.report)
+    next(run.folder.glob("*/bin/launch")).unlink()
+
+    assert run.ended() == 1
+    said = [text for text in run.shell.history().splitlines() if text.startswith("sm: ")]
+    assert len(said) == 1, run.report()
+    assert "launch is not there" in said[0]
+
+
+def test_a_signal_between_two_agents_ends_the_run(desk: Desk) -> None:
+    """Nobody is there to take it; its code is that of the signal all the same."""
+    task = Task(folder=desk.folder / "task", steps=9, fills=(1,))
+    run = desk.run("--", "demo", *task.arguments)
+    # It says so right before it ends the one agent and starts the other.
+    wait_until(lambda: "[sm] context 1 is full" in run.shell.history(), 20, seen=run.report)
+    os.kill(run.pid, signal.SIGTERM)
+
+    assert run.ended() == 143
 
 
 # --- alone --------------------------------------------------------------------------------------

@@ -57,12 +57,13 @@ def lock_folder(home: Home) -> bool:
         return True
 
 
-def lock_file(home: Home) -> bool:
+def lock_file(home: Home, *, inherited: bool = True) -> bool:
     """The lock by which commands see that a daemon runs."""
-    return _lock(os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return _lock(lock, inherited=inherited)
 
 
-def _lock(file: int) -> bool:
+def _lock(file: int, *, inherited: bool = True) -> bool:
     """Held until the last process with this file is gone; False if somebody else holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -72,7 +73,7 @@ def _lock(file: int) -> bool:
             return False
         raise
     # The worker keeps the lock too: while an orphan lives, no second daemon begins.
-    os.set_inheritable(file, True)
+    os.set_inheritable(file, inherited)
     return True
 
 

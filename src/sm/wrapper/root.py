@@ -122,7 +122,8 @@ class Wrapper:
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
         """Where the agent's hooks and its own ``sm`` find us."""
-        parent.lock_file(self._own)
+        # What the agent leaves running must not look as if we did.
+        parent.lock_file(self._own, inherited=False)
         local = parent.listen_unix(self._own)
         hooks = socket.create_server(("127.0.0.1", 0), backlog=parent.BACKLOG)
         self._listeners = [local, hooks]
@@ -178,10 +179,13 @@ class Wrapper:
         return self._ended(session, code)
 
     async def _code(self, session: Session) -> int:
-        """The agent's own, as a shell would tell it."""
-        if session.exit is not None:
-            return _code(session.exit)
-        return (await self._terminal.exited()).code
+        """The agent's own, as a shell would tell it; between two agents that of our own end."""
+        exit_ = session.exit
+        if exit_ is None:
+            return (await self._terminal.exited()).code
+        if exit_.signal is None and exit_.status is None and self._terminal.dismissed is not None:
+            return SIGNALLED + self._terminal.dismissed
+        return _code(exit_)
 
     async def _begin(self, engine: Engine) -> Session:
         asked = self._asked
@@ -236,9 +240,14 @@ class Wrapper:
         write_run(self._own, run)
 
     def _ended(self, session: Session, code: int) -> int:
-        if session.pane is None:
+        exit_ = session.exit
+        is_unsaid = exit_ is not None and exit_.status is None and exit_.signal is None
+        if is_unsaid and self._terminal.dismissed is None:
+            # It could not be started, or not again for its next context.
             sys.stderr.write(f"sm: {session.verdict.says}\n")
-            code = FAILED
+        if session.walkaway is not None and session.walkaway.over:
+            # Only now: its agent had the screen.
+            sys.stderr.write(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(session, code)

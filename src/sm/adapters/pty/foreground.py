@@ -41,7 +41,8 @@ class Foreground:
         self._loop = asyncio.get_running_loop()
         self._console: Console | None = None
         self._handlers: dict[int, object] = {}
-        self._dismissed = False
+        self.dismissed: signal.Signals | None = None
+        """The signal by which we were told to end."""
         self._must_stop = False
         """The agent has stopped, and so must we once its last words are shown."""
         self.child: Child | None = None
@@ -96,7 +97,7 @@ class Foreground:
 
     async def start(self, launch: PaneLaunch) -> Child:
         console = self._console
-        if console is None or self._dismissed:
+        if console is None or self.dismissed is not None:
             raise LaunchFailedError("the terminal is closing; nothing is started in it any more")
         if self.child is not None:
             raise LaunchFailedError("an agent is running in this terminal already")
@@ -193,7 +194,7 @@ class Foreground:
         child.send(signal.SIGCONT)
 
     def _wait_for_foreground(self) -> None:
-        if self.child is not None and not self._dismissed:
+        if self.child is not None and self.dismissed is None:
             if self._console is not None and not self._console.is_ours:
                 self._stop(signal.SIGTTOU)
             self._go_on()
@@ -226,7 +227,7 @@ class Foreground:
 
     def hung_up(self) -> None:
         """Nobody sits there any more: the agent must not either."""
-        self._dismissed = True
+        self.dismissed = self.dismissed or signal.SIGHUP
         if self.child is not None:
             self.child.end_soon(signal.SIGHUP, self._patience)
         else:
@@ -241,7 +242,7 @@ class Foreground:
 
     def _pass_on(self, number: signal.Signals) -> None:
         if number is signal.SIGTERM:
-            self._dismissed = True
+            self.dismissed = self.dismissed or number
         if self.child is not None:
             self.child.send(number)
         elif number is not signal.SIGTSTP:
@@ -249,6 +250,6 @@ class Foreground:
 
     def _dismiss(self, number: signal.Signals) -> None:
         """Asked to end while there was no agent to be told."""
-        self._dismissed = True
+        self.dismissed = self.dismissed or number
         with suppress(asyncio.InvalidStateError):
             self.exit.set_result(Exit(pid=0, signal=number))

@@ -74,6 +74,11 @@ class PtyTerminal:
         """
         return await asyncio.shield(self._connected.exit)
 
+    @property
+    def dismissed(self) -> int | None:
+        """The signal by which we were told to end, if we were: nothing is launched any more."""
+        return self._connected.dismissed
+
     def say(self, text: str) -> None:
         """A line to the person, between two agents."""
         self._connected.say(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.agents.claude.command_line import read
+from sm.adapters.agents.claude.command_line import afresh, read
 from sm.core.launch import LaunchFailedError
 
 
@@ -26,7 +26,7 @@ def test_an_id_of_the_persons_choice_is_kept(given: tuple[str, ...]) -> None:
     assert asked.arguments == ("--session-id", "c1")
 
 
-@pytest.mark.parametrize("option", ["--resume", "-r", "--resume=c0", "--continue", "-c"])
+@pytest.mark.parametrize("option", ["--resume", "-r", "-rc0", "--resume=c0", "--continue", "-c"])
 def test_a_resumed_conversation_keeps_its_own_id(option: str) -> None:
     """The client takes no other beside it, and tells it when it starts."""
     asked = read((option,), "/")
@@ -83,3 +83,49 @@ def test_settings_beyond_any_measure_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(LaunchFailedError, match="more than 1000000 bytes"):
         read(("--settings", "large.json"), str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ((), ()),
+        (("do it",), ()),
+        (("--model", "opus", "do it"), ("--model", "opus")),
+        (("--model=opus", "do it"), ("--model=opus",)),
+        (("--verbose", "do it"), ("--verbose",)),
+        (("do it", "--verbose", "--model", "opus"), ("--verbose", "--model", "opus")),
+        (("--add-dir", "a", "b", "--", "do it"), ("--add-dir", "a", "b")),
+        (("--allowedTools", "Bash(git:*)", "Read", "--verbose", "do it"),
+         ("--allowedTools", "Bash(git:*)", "Read", "--verbose")),
+        (("--settings", "{}", "do it"), ("--settings", "{}")),
+        (("--dangerously-skip-permissions", "do it"), ("--dangerously-skip-permissions",)),
+    ],
+)  # fmt: skip
+def test_a_new_context_keeps_the_options_and_not_the_prompt(
+    given: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    assert afresh(given) == kept
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--continue",), ("-c", "do it"), ("--resume",), ("--resume", "c0"), ("--resume=c0",),
+        ("-r", "c0", "do it"), ("-rc0",), ("--session-id", "c0"), ("--session-id=c0", "do it"),
+        ("--resume", "c0", "--fork-session"), ("--from-pr", "12"),
+    ],
+)  # fmt: skip
+def test_a_new_context_resumes_no_older_one(given: tuple[str, ...]) -> None:
+    """It would be full again at once."""
+    assert afresh((*given, "--verbose")) == ("--verbose",)
+
+
+def test_what_stands_behind_two_dashes_is_a_prompt() -> None:
+    """Also when it looks like an option."""
+    assert afresh(("--verbose", "--", "-n is what I mean", "--model")) == ("--verbose",)
+
+
+def test_a_context_made_afresh_twice_is_the_same() -> None:
+    once = afresh(("--add-dir", "a", "b", "--model", "opus", "-c", "do it"))
+
+    assert afresh(once) == once == ("--add-dir", "a", "b", "--model", "opus")

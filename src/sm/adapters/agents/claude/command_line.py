@@ -43,13 +43,23 @@ def afresh(arguments: tuple[str, ...]) -> tuple[str, ...]:
     words = list(arguments)
     while words:
         word = words.pop(0)
-        if word == "--" or not word.startswith("-"):
+        if word == "--":
+            # What stands behind is the prompt, whatever it looks like.
+            break
+        if not word.startswith("-"):
             continue
-        option, equals, _ = word.partition("=")
+        option, equals, _ = _option(word)
         values = [] if equals or option in _FLAGS else _values(option, words)
         if option not in _OF_ONE_CONTEXT:
             kept += [word, *values]
     return tuple(kept)
+
+
+def _option(word: str) -> tuple[str, str, str]:
+    """Its name, whether its value is in the same word, and that value; ``-rID`` is one too."""
+    if word.startswith("-r") and len(word) > len("-r"):
+        return "-r", "=", word.removeprefix("-r")
+    return word.partition("=")
 
 
 def _values(option: str, words: list[str]) -> list[str]:
@@ -81,7 +91,7 @@ def read(arguments: tuple[str, ...], cwd: str) -> CommandLine:
     resumes = forks = False
     words = iter(arguments)
     for word in words:
-        option, equals, value = word.partition("=")
+        option, equals, value = _option(word)
         if option == "--settings":
             settings = _settings(value if equals else next(words, ""), cwd)
             continue
