@@ -435,7 +435,7 @@ class Exchange(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_typed_where_it_must_not_be(self) -> None:
-        assert self.agent.wrongs == []
+        assert self.agent.wrongs == [], self.agent.wrongs
 
     @invariant()
     def every_message_arrives_at_most_once_and_whole(self) -> None:

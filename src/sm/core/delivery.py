@@ -493,6 +493,13 @@ def put_back(session: Session) -> Session:
     return _let_go(session) if is_ungiven else session
 
 
+def held_back(session: Session) -> Session:
+    """A message that was only asked to be typed, too: what is not in hand is not typed."""
+    attempt = session.attempt
+    is_asked = attempt is not None and attempt.step is Step.PASTING
+    return _let_go(session) if is_asked else put_back(session)
+
+
 def typing_failed(session: Session, now: float) -> Session:
     """A step of typing ended in an error nobody foresaw: ask again later, under the same mark."""
     if session.attempt is None or session.timer("confirm") is not None:

@@ -299,11 +299,18 @@ def effect_failed(session: Session, now: float) -> Session:
     return session.with_timer(TIMER, now + CLEARED_WITHIN)
 
 
-def context_replaced(session: Session, now: float, evidence: str) -> Result:
+def context_replaced(session: Session, now: float, evidence: str, began_at: float) -> Result:
     """The agent reported a new context: the one we asked for, or somebody else's doing."""
     handoff = session.handoff
     if handoff is None or handoff.context == session.context.number:
         return session, ()
+    if handoff.state is HandoffState.REQUESTED and began_at < handoff.requested_at:
+        # The report came late: it was asked for in this context, which is still to be left.
+        context = session.context
+        here = replace(
+            handoff, context=context.number, context_id=context.id, transcript=context.transcript
+        )
+        return session.with_handoff(replace(here, tries=0)), ()
     if handoff.state is HandoffState.PROMPTING:
         # Cleared once more, by a person: the prompt goes where the agent is now.
         return session, ()
@@ -329,6 +336,8 @@ def revived(session: Session, now: float) -> Session:
     session = replace(session, given_up=None)
     if session.handoff is not None or now - given_up.steps[-1].at > REVIVED_WITHIN:
         return session
+    # What was about to be given goes behind the first prompt.
+    session = delivery.held_back(session)
     failure = session.message(_failure_id(session, given_up))
     if failure is not None and delivery.is_waiting(session, failure):
         over = failure.moved(MessageState.CANCELLED, now, "the context was cleared after all")
@@ -443,8 +452,10 @@ def _put_down(session: Session, handoff: Handoff) -> tuple[Effect, ...]:
         return ()
     if handoff.state is HandoffState.DONE:
         return (_filed(handoff, Filed.CONSUMED),)
-    # An agent that died on the way may have taken it in: its own record tells.
-    return (_filed(handoff, Filed.CLEARED),) if session.alive else ()
+    # An agent that died on the way may have taken it in: its own record tells. And a command to
+    # clear may still take effect.
+    is_moot = session.alive and handoff.tries == 0
+    return (_filed(handoff, Filed.CLEARED),) if is_moot else ()
 
 
 def _filed(handoff: Handoff, status: Filed) -> Effect:

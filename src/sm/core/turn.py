@@ -121,11 +121,13 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
     if not is_new:
         return session, (*effects, *handoff.recorded(session))
     evidence = f"{event.hook.name}({event.source}) of context {(context.id or '')[:8]}"
-    session, prompted = _begun_anew(session, old, now, evidence)
+    session, prompted = _begun_anew(session, old, now, evidence, event.hook.at)
     return session, (*effects, *prompted)
 
 
-def _begun_anew(session: Session, old: Context, now: float, evidence: str) -> Result:
+def _begun_anew(
+    session: Session, old: Context, now: float, evidence: str, began_at: float
+) -> Result:
     """The session in another context: levels are armed, and a handoff may have come through."""
     session = replace(handoff.revived(session, now), tasks=())
     passing = session.handoff
@@ -143,7 +145,7 @@ def _begun_anew(session: Session, old: Context, now: float, evidence: str) -> Re
         lineage = (first, *then[-(REMEMBERED_CONTEXTS - 1) :])
         session = replace(session, lineage=lineage)
     session = monitor.begun_anew(session, now)
-    return handoff.context_replaced(session, now, evidence)
+    return handoff.context_replaced(session, now, evidence, began_at)
 
 
 def _is_fork(session: Session, event: ContextStarted) -> bool:
@@ -323,7 +325,7 @@ def followed(session: Session, status: AgentStatus, now: float) -> Result:
     session = delivery.record_begun(session, context.transcript)
     session = replace(session, context=context, ready=True, dialog=None)
     evidence = f"its own state file tells of context {status.context[:8]}"
-    session, prompted = _begun_anew(session, old, now, evidence)
+    session, prompted = _begun_anew(session, old, now, evidence, status.at)
     return session, (*effects, *prompted)
 
 
@@ -343,7 +345,7 @@ def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
         lost=False,
     )
     evidence = f"started again as process {event.pane.pid}, context {(event.context or '')[:8]}"
-    return _begun_anew(session, old, now, evidence)
+    return _begun_anew(session, old, now, evidence, now)
 
 
 def activity_seen(session: Session, event: ActivitySeen) -> Session:

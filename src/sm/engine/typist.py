@@ -249,12 +249,18 @@ class Typist:
         try:
             view = None if session.pane is None else await self._uncovered(session, session.pane)
             is_left = self._is_command(session, self._draft(session, view))
-            if session.pane is not None and is_left:
+            if session.pane is not None and is_left and not self._is_asking(session, view):
                 await self._erase(session, session.pane, effect.mark)
                 evidence = f"{dialect.clear_command} was erased from the prompt box"
         except TerminalUnreachableError:
             evidence = Obstacle.UNREACHABLE.words
         return CommandErased(mark=effect.mark, evidence=evidence)
+
+    def _is_asking(self, session: Session, view: View | None) -> bool:
+        """Whether a dialog is open: a key would be an answer to it."""
+        if view is None:
+            return False
+        return self._dialects.named(session.agent).read_screen(view).sign is Sign.DIALOG
 
     def _is_command(self, session: Session, draft: str) -> bool:
         """Whether a text is our own command to clear, perhaps with the agent's hint behind it."""
