@@ -19,7 +19,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKey={base64:32}\n",
     ),
     "npm-token": (
-        "//registry.npmjs.org/:_authToken={uuid}\nalways-auth=true\n",
+        "//npm.pkg.github.com/:_authToken={uuid}\nalways-auth=true\n",
         "@acme:registry=https://npm.acme.dev/\n//npm.acme.dev/:_auth={base64:24}\n",
     ),
     "docker-token": ('{"auths": {"https://index.docker.io/v1/": {"auth": "{basic:20}"}}}\n',),

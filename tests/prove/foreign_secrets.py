@@ -1,6 +1,5 @@
 """`sm redact` against secrets made without knowledge of its rules, and against plain sources."""
 
-import itertools
 import json
 import os
 import resource
@@ -27,7 +26,7 @@ ENDINGS = {
 }  # fmt: skip
 LOOKALIKES = (
     '      "integrity": "sha512-{base64:64}",',
-    '      "resolved": "https://registry.npmjs.org/{a:8}/-/{a:8}-{d:1}.{d:1}.0.tgz#{x:40}",',
+    '      "resolved": "https://npm.pkg.github.com/{a:8}/-/{a:8}-{d:1}.{d:1}.0.tgz#{x:40}",',
     "commit {x:40}\nAuthor: Jane Doe <jane@example.com>",
     "{x:40} refs/heads/{a:12}",
     "index {x:10}..{x:10} 100644",
@@ -62,6 +61,8 @@ LOOKALIKES = (
     "primary_key: {uuid}",
     '"sort_key": "{a:26}", "partition_key": "{uuid}"',
 )
+SMALL = 100_000
+"""What is left of a size when it is not worth looking for a file that fits."""
 BOUNDARY = "\n=#=#= {} =#=#=\n"
 
 
@@ -80,6 +81,17 @@ class Recall:
     def share(self) -> float:
         return self.found / self.count
 
+    def add(self, sample: Sample, judged: Judgement, came: str) -> None:
+        is_named = judged.found and is_sensible(sample.kind, judged.named)
+        self.count += 1
+        self.found += judged.found
+        self.named += is_named
+        self.exact += judged.is_exact
+        if not judged.found:
+            self.misses.append((sample, judged, came))
+        elif not judged.is_exact or not is_named:
+            self.clumsy.append((sample, judged, came))
+
 
 def redacted(sm: Sm, text: bytes, *arguments: str) -> bytes:
     done = subprocess.run(
@@ -89,24 +101,17 @@ def redacted(sm: Sm, text: bytes, *arguments: str) -> bytes:
     return done.stdout
 
 
-def recall(sm: Sm, kind: str, *, seed: int, count: int) -> Recall:
-    planted = samples(seed, kind, count)
+def recalls(sm: Sm, *, seed: int, count: int, kinds: tuple[str, ...] = KINDS) -> dict[str, Recall]:
+    """Of each kind, all in one text as a person would send it through."""
+    planted = [sample for kind in kinds for sample in samples(seed, kind, count)]
     text = "".join(sample.text + BOUNDARY.format(at) for at, sample in enumerate(planted))
     rest = redacted(sm, text.encode()).decode()
-    result = Recall()
+    results = {kind: Recall() for kind in kinds}
     for at, sample in enumerate(planted):
         came, boundary, rest = rest.partition(BOUNDARY.format(at))
-        assert boundary, f"{kind} {at}: what follows the secret was swallowed: {sample.text!r}"
-        judged = judge(sample, came)
-        result.count += 1
-        result.found += judged.found
-        result.named += judged.found and is_sensible(kind, judged.named)
-        result.exact += judged.is_exact
-        if not judged.found:
-            result.misses.append((sample, judged, came))
-        elif not judged.is_exact or not is_sensible(kind, judged.named):
-            result.clumsy.append((sample, judged, came))
-    return result
+        assert boundary, f"{sample.kind}: what follows the secret was swallowed: {sample.text!r}"
+        results[sample.kind].add(sample, judge(sample, came), came)
+    return results
 
 
 def roots() -> list[Path]:
@@ -127,6 +132,8 @@ def plain(root: Path, size: int) -> Iterator[bytes]:
             if len(text) <= size:
                 yield text
                 size -= len(text)
+            elif size < SMALL:
+                return
 
 
 def _text(path: Path) -> bytes:
@@ -171,7 +178,7 @@ def foreign_secrets(
     sm: Sm, *, seed: int = 1, count: int = 100, size: int = CORPUS
 ) -> tuple[Verdict, str]:
     """Three goals: what is found, what is found wrongly, and how fast. One short is one lost."""
-    results = {kind: recall(sm, kind, seed=seed, count=count) for kind in KINDS}
+    results = recalls(sm, seed=seed, count=count)
     for kind, result in results.items():
         print(
             f"  {kind}: {result.share:.0%} found, {result.named / count:.0%} named well,"
@@ -200,15 +207,19 @@ def main() -> int:
 
     seeds = [int(word) for word in sys.argv[1:]] or [1]
     with sm_home() as sm:
-        for kind, seed in itertools.product(KINDS, seeds):
-            result = recall(sm, kind, seed=seed, count=100)
-            print(f"## {kind} {result.found}/{result.count} named {result.named}"
-                  f" exact {result.exact}")  # fmt: skip
-            for word, those in (("MISS", result.misses), ("CLUMSY", result.clumsy)):
-                for sample, judged, came in those:
-                    print(f"{word} {judged.survived!r} {judged.named} -{judged.lost}"
-                          f"\n   {sample.text[-400:]!r}\n   {came[-400:]!r}")  # fmt: skip
+        for seed in seeds:
+            for kind, result in recalls(sm, seed=seed, count=100).items():
+                print(f"## {kind} {result.found}/{result.count} named {result.named}"
+                      f" exact {result.exact}")  # fmt: skip
+                _tell(result)
     return 0
+
+
+def _tell(result: Recall) -> None:
+    for word, those in (("MISS", result.misses), ("CLUMSY", result.clumsy)):
+        for sample, judged, came in those:
+            print(f"{word} {judged.survived!r} {judged.named} -{judged.lost}"
+                  f"\n   {sample.text[-400:]!r}\n   {came[-400:]!r}")  # fmt: skip
 
 
 if __name__ == "__main__":
