@@ -50,7 +50,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "url-password": (
         "git clone https://deploy:{w:20}@git.example.com/acme/app.git\n",
         "origin\thttps://oauth2:{u:24}@gitlab.example.com/a/b.git (fetch)\n",
-        "pip install --index-url https://ci:{w:18}@pypi.acme.dev/simple app\n",
+        "pip install https://ci:{w:18}@files.acme.dev/app-1.0.tar.gz\n",
         "ftp://backup:{pw:14}@ftp.example.com/daily.tar\n",
         "HTTPS_PROXY=http://proxyuser:{w:12}@proxy.corp.example:3128\n",
         "smtp://mailer%40example.com:{w:16}@smtp.example.com:587\n",
