@@ -115,6 +115,7 @@ def test_a_place_is_known(kind: str, text: str) -> None:
         "MultiHostUrl('https://foo.com:123,foo:bar@bar.com')",
         "Authorization: AWS4-HMAC-SHA256 Credential=mock1234567890/20260101/us-east-1",
         "newPassword: hashPasswordWith",
+        "gpg --recv-keys 108F52B48DB57BB0CC439B2997B01419BD92F80A",
         "echo 'hello world' | sudo -S tee file",
     ],
 )

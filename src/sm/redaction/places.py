@@ -35,9 +35,10 @@ _SHORTEST = 16
 """What is shorter was not rolled; so no time is spent on the many names with a number."""
 # Names of things that are rolled like secrets and are none.
 _PUBLIC = re.compile(
-    rb"(?i)(?:page|next|request|lock|continuation|sync|idempotency|change|update|action|resume)"
+    rb"(?i)(?:page|next|request|lock|continuation|sync|idempotency|change|update|action|resume"
+    rb"|forward|backward)"
     rb"[_-]?token\W"
-    rb"|(?:cache|partition|sort|primary|foreign|object|public|host|s3|row|site|device)[_-]?key\W"
+    rb"|(?:cache|partition|sort|primary|foreign|object|public|host|s3|row|site|device|recv)[_-]?keys?\W"
     rb"|(?:key|token|secret|credential)s?[_-]?"
     rb"(?:id|ids|name|arn|hash|type|version|file|path|url|prefix|alias)\W"
 )
