@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2
 
+from sm.core.decisions import is_sure
 from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
-from sm.core.story import Command, Failure, Story, TouchedFile, Unfinished
+from sm.core.story import Command, Failure, Story, TouchedFile, Unfinished, Utterance
 
 When = Callable[[float], str]
 LINE = 220
@@ -22,6 +23,10 @@ SMALLEST_LIST = 80
 FIRST_OF_A_FOLDER = 8
 """What the newest file of a folder weighs more; the next one half of it, and so on."""
 MANY_ALIKE = 3
+LAST_OUTPUTS, OLD_OUTPUT = 3, 240
+"""Of so many tools what they printed is told; of those before, so many bytes."""
+SAID = 300
+"""Characters of what the agent said before the last exchanges, each time."""
 # Of the programs agents look around with; what they found is in the talk or it did not matter.
 _LOOKS = re.compile(
     r"\s*(?:cd [^&;|]+(?:&&|;)\s*)?(?:ls|cat|head|tail|less|grep|rg|find|fd|wc|pwd|echo|env|which"
@@ -113,7 +118,7 @@ def decisions(story: Story, when: When) -> Chapter:
             items.append(Item(text=text, weight=weight + total))
         else:
             text = f"- {brief(decision.text, 2 * LINE)}\n"
-            items.append(Item(text=text, weight=weight))
+            items.append(Item(text=text, weight=weight + total * is_sure(decision.text) / 2))
     return Chapter(title="Decisions and plans", share=5, render=lambda limit: listed(items, limit))
 
 
@@ -196,6 +201,8 @@ def _command_weight(command: Command, age: int, count: int) -> float:
 def _command(command: Command, cwd: str) -> str:
     often = f", run {command.runs}×" if command.runs > 1 else ""
     took = f" in {command.seconds:.0f} s" if command.seconds and command.seconds >= 1 else ""
+    if command.is_background:
+        return f"- {_shown(command.line, cwd)} → started in the background{often}\n"
     if command.is_failed and command.status is None:
         outcome = "failed"
     else:
@@ -287,20 +294,43 @@ def git(told: str) -> Chapter:
 
 
 def last_exchanges(story: Story) -> Chapter:
-    said = [f"{u.who}: {u.text}" for u in story.last]
+    said = _with_brief_outputs(story.last)
+    known = {d.text for d in story.decisions}
+    earlier = [
+        Item(text=f"- {brief(text, SAID)}\n", weight=float(n))
+        for n, text in enumerate(story.earlier)
+        if text.strip() not in known
+    ]
 
     def render(limit: int) -> str:
-        kept: list[str] = []
-        left = limit - 60
-        for text in reversed(said):
-            part = cut(text, max(300, limit // 4))
-            if size(part) + 1 > left:
-                break
-            kept.append(part)
-            left -= size(part) + 1
-        return fenced("\n".join(reversed(kept))) if kept else ""
+        needed = sum(size(item.text) for item in earlier)
+        exchanged = _exchanged(said, max(limit * 2 // 3, limit - needed - SMALLEST_LIST))
+        before = listed(earlier, limit - size(exchanged) - SMALLEST_LIST) if earlier else ""
+        if not before:
+            return exchanged
+        return f"{exchanged}\nBefore that, the agent said:\n\n{before}"
 
     return Chapter(title="Last exchanges", share=6, render=render)
+
+
+def _with_brief_outputs(last: Sequence[Utterance]) -> list[str]:
+    """What was said tells more than what programs printed, but for the last of them."""
+    outputs = [n for n, utterance in enumerate(last) if utterance.is_output]
+    old = set(outputs[:-LAST_OUTPUTS])
+    return [f"{u.who}: {cut(u.text, OLD_OUTPUT) if n in old else u.text}"
+            for n, u in enumerate(last)]  # fmt: skip
+
+
+def _exchanged(said: Sequence[str], limit: int) -> str:
+    kept: list[str] = []
+    left = limit - 60
+    for text in reversed(said):
+        part = cut(text, max(300, limit // 4))
+        if size(part) + 1 > left:
+            break
+        kept.append(part)
+        left -= size(part) + 1
+    return fenced("\n".join(reversed(kept))) if kept else ""
 
 
 def summary(story: Story, when: When) -> Chapter:
