@@ -113,6 +113,11 @@ def random(value: bytes) -> int:
     return size if entropy(value) >= 3 else 0
 
 
+def mixed(value: bytes) -> int:
+    """As ``random``, where little else speaks for it."""
+    return min(random(value), strong(value))
+
+
 def is_login(value: bytes) -> int:
     """``user:password`` in base64."""
     try:
