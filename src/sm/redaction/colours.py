@@ -1,7 +1,7 @@
 """Sequences that tell a terminal a colour, raw or as programs and JSON write them down.
 
 They stand between a name and its value, and in the middle of a token of which a search has marked a
-part. So rules are given such places twice more: with blanks instead, and with nothing.
+part. So rules are given a text with blanks in their place, and such places once more without.
 """
 
 import re
@@ -18,12 +18,12 @@ BEFORE, BEHIND = 256, 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A part of a text, its colours blanked or left out."""
+    """A part of a text, without its colours."""
 
     text: bytes
     begin: int
     """Where it stands in the whole text."""
-    gaps: tuple[tuple[int, int], ...] = ()
+    gaps: tuple[tuple[int, int], ...]
     """From which place on, how many bytes are missing before it."""
 
     def place(self, at: int) -> int:
@@ -32,27 +32,30 @@ class Piece:
         return self.begin + at + (self.gaps[before - 1][1] if before else 0)
 
 
+def blanked(text: bytes) -> bytes:
+    """As long as before."""
+    return _sequence.sub(lambda found: b" " * len(found[0]), text)
+
+
 def pieces(text: bytes) -> Iterator[Piece]:
-    """The parts of a text that have colours, each with blanks in their place and without."""
+    """The parts of a text that have colours, without them."""
     run: list[tuple[int, int]] = []
     for found in _sequence.finditer(text):
         if run and found.start() - run[-1][1] > BEHIND:
-            yield from _both(text, run)
+            yield _bare(text, run)
             run = []
         run.append(found.span())
     if run:
-        yield from _both(text, run)
+        yield _bare(text, run)
 
 
-def _both(text: bytes, run: list[tuple[int, int]]) -> Iterator[Piece]:
+def _bare(text: bytes, run: list[tuple[int, int]]) -> Piece:
     begin = last = max(0, run[0][0] - BEFORE)
-    blanked, bare, gaps, missing = [], [], [], 0
+    bare, gaps, missing = [], [], 0
     for first, end in run:
         bare.append(text[last:first])
-        blanked += [text[last:first], b" " * (end - first)]
         missing += end - first
         gaps.append((end - begin - missing, missing))
         last = end
-    rest = text[last : last + BEHIND]
-    yield Piece(text=b"".join([*blanked, rest]), begin=begin)
-    yield Piece(text=b"".join([*bare, rest]), begin=begin, gaps=tuple(gaps))
+    bare.append(text[last : last + BEHIND])
+    return Piece(text=b"".join(bare), begin=begin, gaps=tuple(gaps))

@@ -6,7 +6,7 @@ once stays as it is: placeholders are never taken for secrets.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -104,16 +104,19 @@ class Redactor:
                     yield _placed(hit, piece)
 
     def _found(self, text: bytes) -> tuple[list[Hit], bool]:
-        """What is found, and whether there are colours in which more may be."""
+        """What is found with its colours blanked, and whether it has any."""
         found, is_coloured = list[Hit](), False
         for begin in range(0, len(text), STEP):
-            block = text[begin : begin + STEP + SIGN_REACH]
-            for place in self._matcher.candidates(block):
-                if place < len(self._rules):
-                    found += self._hits_of(place, text, begin)
-                else:
-                    is_coloured = True
+            places = self._candidates(text, begin)
+            if len(self._rules) in places:
+                text, is_coloured = colours.blanked(text), True
+                places = self._candidates(text, begin)
+            for place in places:
+                found += self._hits_of(place, text, begin)
         return found, is_coloured
+
+    def _candidates(self, text: bytes, begin: int) -> Collection[int]:
+        return tuple(self._matcher.candidates(text[begin : begin + STEP + SIGN_REACH]))
 
     def _hits_of(self, place: int, text: bytes, begin: int) -> Iterator[Hit]:
         """What a rule finds that begins in one step; the rest is another step's."""
