@@ -1,6 +1,7 @@
 """Secrets among the colours of a terminal."""
 
 import json
+import sys
 
 import pytest
 
@@ -63,6 +64,15 @@ def test_far_from_each_other_they_are_pieces_apart() -> None:
     text = b"\x1b[31m" + b"-" * 9000 + b"\x1b[m"
 
     assert [piece.begin for piece in colours.pieces(text)] == [0, 8749]
+
+
+def test_what_only_looks_a_little_like_a_colour_does_no_harm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without RE2, only pieces of a sequence are looked for."""
+    monkeypatch.setitem(sys.modules, "re2", None)
+
+    assert Redactor().redact(f"row33[0] API_KEY={ROLLED}") == ("row33[0] API_KEY=[redacted:secret]")
 
 
 def _starred(text: str) -> str:

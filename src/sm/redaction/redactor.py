@@ -108,11 +108,12 @@ class Redactor:
         found, is_coloured = list[Hit](), False
         for begin in range(0, len(text), STEP):
             places = self._candidates(text, begin)
-            if len(self._rules) in places:
+            if not is_coloured and len(self._rules) in places:
                 text, is_coloured = colours.blanked(text), True
                 places = self._candidates(text, begin)
             for place in places:
-                found += self._hits_of(place, text, begin)
+                if place < len(self._rules):
+                    found += self._hits_of(place, text, begin)
         return found, is_coloured
 
     def _candidates(self, text: bytes, begin: int) -> Collection[int]:
