@@ -216,6 +216,14 @@ def test_words_count_more_than_what_programs_printed() -> None:
     assert shown.endswith("\nBefore that, the agent said:\n\n- first I looked\n- then I saw\n")
 
 
+def test_a_long_request_is_not_told_twice() -> None:
+    asked = Utterance(who="person", text="please " * 500)
+    shown = chapters.last_exchanges(Story(last=(asked,))).render(WHOLE)
+
+    assert "bytes left out" in shown
+    assert size(shown) < chapters.ASKED + 50
+
+
 def test_of_what_was_said_before_the_newest_is_kept() -> None:
     story = Story(
         last=(Utterance(who="agent", text="now " * 200),),

@@ -12,7 +12,7 @@ from math import log2
 
 from sm.core.decisions import is_sure
 from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
-from sm.core.story import Command, Failure, Story, TouchedFile, Unfinished, Utterance
+from sm.core.story import AGENT, Command, Failure, Story, TouchedFile, Unfinished, Utterance
 
 When = Callable[[float], str]
 LINE = 220
@@ -25,6 +25,8 @@ FIRST_OF_A_FOLDER = 8
 MANY_ALIKE = 3
 LAST_OUTPUTS, OLD_OUTPUT = 3, 240
 """Of so many tools what they printed is told; of those before, so many bytes."""
+ASKED = 600
+"""Bytes of a request; it stands whole where the document begins."""
 SAID = 300
 """Characters of what the agent said before the last exchanges, each time."""
 # Of the programs agents look around with; what they found is in the talk or it did not matter.
@@ -294,7 +296,7 @@ def git(told: str) -> Chapter:
 
 
 def last_exchanges(story: Story) -> Chapter:
-    said = _with_brief_outputs(story.last)
+    said = _in_brief(story.last)
     known = {d.text for d in story.decisions}
     earlier = [
         Item(text=f"- {brief(text, SAID)}\n", weight=float(n))
@@ -313,12 +315,19 @@ def last_exchanges(story: Story) -> Chapter:
     return Chapter(title="Last exchanges", share=6, render=render)
 
 
-def _with_brief_outputs(last: Sequence[Utterance]) -> list[str]:
-    """What was said tells more than what programs printed, but for the last of them."""
+def _in_brief(last: Sequence[Utterance]) -> list[str]:
+    """What the agent said tells more than what programs printed, but for the last of them; what it
+    was asked stands above."""
     outputs = [n for n, utterance in enumerate(last) if utterance.is_output]
     old = set(outputs[:-LAST_OUTPUTS])
-    return [f"{u.who}: {cut(u.text, OLD_OUTPUT) if n in old else u.text}"
-            for n, u in enumerate(last)]  # fmt: skip
+
+    def shown(number: int, utterance: Utterance) -> str:
+        if number in old:
+            return cut(utterance.text, OLD_OUTPUT)
+        is_asked = not utterance.is_output and utterance.who != AGENT
+        return cut(utterance.text, ASKED) if is_asked else utterance.text
+
+    return [f"{u.who}: {shown(n, u)}" for n, u in enumerate(last)]
 
 
 def _exchanged(said: Sequence[str], limit: int) -> str:

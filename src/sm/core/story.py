@@ -94,11 +94,15 @@ class Unfinished:
     """The agent's own name for it, where it gave one."""
 
 
+AGENT = "agent"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
     """One piece of the last exchanges."""
 
     who: str
+    """The agent, a tool, the person, or a session by its name."""
     text: str
     is_output: bool = False
     """A program's, not anybody's words."""

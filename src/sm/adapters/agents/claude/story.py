@@ -14,7 +14,7 @@ from sm.adapters.agents.claude.calls import seconds
 from sm.adapters.agents.claude.deeds import Deeds
 from sm.adapters.agents.claude.entries import Answered, Block, Entry
 from sm.core.decisions import stated
-from sm.core.story import Decision, Request, Story, Summary, Utterance
+from sm.core.story import AGENT, Decision, Request, Story, Summary, Utterance
 
 LAST_RECORDS = 60
 """Of which the last exchanges are made."""
@@ -239,9 +239,9 @@ def _of(entry: Entry) -> Iterator[Utterance]:
             told = _cut(calls.plain(block.content), LONGEST_RESULT)
             yield Utterance(who="tool", text=told, is_output=True)
         elif entry.type == "assistant" and block.type == "text":
-            yield Utterance(who="agent", text=_cut(block.text, LONGEST_UTTERANCE))
+            yield Utterance(who=AGENT, text=_cut(block.text, LONGEST_UTTERANCE))
         elif block.type == "tool_use":
-            yield Utterance(who="agent", text=f"→ {calls.describe(block)}")
+            yield Utterance(who=AGENT, text=f"→ {calls.describe(block)}")
 
 
 def _cut(text: str, longest: int) -> str:
