@@ -2,7 +2,7 @@
 
 import pytest
 
-from sm.core.decisions import LONGEST, is_sure, stated
+from sm.core.decisions import LONGEST, stated, sureness
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,10 @@ from sm.core.decisions import LONGEST, is_sure, stated
         "The right approach is to compute it once.",
         "I'll use the lock, because orders hold one already.",
         "Leaving the schema alone.",
+        "This has to be idempotent, so I added a key.",
+        "I considered Redis but it adds a dependency.",
+        "Strategy: retry three times, then give up.",
+        "Not touching the billing module in this PR.",
         "We can't use threads here.",
         "Ich nehme die Sperre statt der Tabelle, weil sie schon da ist.",
         "Usamos Postgres en lugar de Redis.",
@@ -44,8 +48,9 @@ def test_a_list_belongs_to_the_plan_that_announces_it() -> None:
 
 
 def test_words_of_deciding_are_surer_than_what_goes_with_it() -> None:
-    assert is_sure("We decided on tabs.")
-    assert not is_sure("It stays as it is for now.")
+    assert sureness("We decided on tabs.") == 2
+    assert sureness("It stays as it is for now.") == 1
+    assert sureness("It has to be idempotent.") == 0
 
 
 @pytest.mark.parametrize(
@@ -54,6 +59,7 @@ def test_words_of_deciding_are_surer_than_what_goes_with_it() -> None:
         "Let me look at the next file.",
         "Now I'll use grep to find its callers.",
         "Next, I will run the tests.",
+        "Let me read it, because it should be there.",
         "I have not decided yet.",
         "Have you decided?",
         "```\n# we decided to wait\n```",

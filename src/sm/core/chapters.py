@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2
 
-from sm.core.decisions import is_sure
+from sm.core.decisions import sureness
 from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
 from sm.core.story import AGENT, Command, Failure, Story, TouchedFile, Unfinished, Utterance
 
@@ -117,10 +117,10 @@ def decisions(story: Story, when: When) -> Chapter:
         if decision.is_plan:
             limit = PLAN if decision in plans[-1:] else OLD_PLAN
             text = f"- Plan ({when(decision.at)}):\n\n{fenced(cut(decision.text, limit))}"
-            items.append(Item(text=text, weight=weight + total))
+            items.append(Item(text=text, weight=weight + 2 * total))
         else:
             text = f"- {brief(decision.text, 2 * LINE)}\n"
-            items.append(Item(text=text, weight=weight + total * is_sure(decision.text) / 2))
+            items.append(Item(text=text, weight=weight + total * sureness(decision.text) / 2))
     return Chapter(title="Decisions and plans", share=5, render=lambda limit: listed(items, limit))
 
 

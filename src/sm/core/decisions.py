@@ -1,8 +1,8 @@
 """Sentences in which an agent states a decision.
 
 A sentence counts by its words alone: those of deciding, of preferring one thing to another, of
-planning, and of giving the cause. Not every such sentence decides; which ones are rather sure to do
-so can be asked, so that they are kept first.
+planning, and of giving a reason. Not every such sentence decides; how sure it is can be asked, so
+that the surest are kept first.
 """
 
 import re
@@ -46,8 +46,28 @@ _LIKELY = (
     r"the (?:real |actual )?(?:cause|problem|issue|bug|reason) (?:is|was)\b",
     r"ich bleibe\b", r"wir bleiben\b", r"ursache\b", r"lieber\b", r"der grund\b",
 )  # fmt: skip
+_POSSIBLE = (
+    # An obligation, a reason, a limit, a thing that was tried and left.
+    r"we (?:should|must|have to|need to|ought to|cannot|can't|shouldn't)\b",
+    r"it (?:should|must|has to|needs to|cannot|can't)\b",
+    r"this (?:should|must|has to|needs to|cannot|can't)\b",
+    r"because\b", r"so that\b", r"to avoid\b", r"therefore\b", r"otherwise\b", r"mandatory\b",
+    r"which means\b", r"not touching\b", r"untouched\b", r"unchanged\b", r"as-is\b", r"postpon",
+    r"until (?:v?[0-9]|after|the|then)", r"in this (?:pr|change|commit)\b", r"best to\b",
+    r"considered [^.]* but\b", r"tried [^.]* but\b", r"go for\b", r"cause of\b", r"i'd keep\b",
+    r"i(?:'ve| have) (?:switched|moved|replaced|dropped|kept|left|disabled)\b",
+    r"(?:approach|strategy|rationale|verdict|conclusion|answer|rule|fix):", r"option \w+ it is\b",
+    r"let's do\b", r"weil\b", r"deshalb\b", r"damit\b", r"erst nach\b", r"parce que\b", r"porque\b",
+)  # fmt: skip
+_TALK = re.compile(
+    r"(?:now|next|first|then|ok(?:ay)?|good|so)?[,:]? ?"
+    r"(?:let me|let's (?:look|see|check|run|read|try)"
+    r"|i(?:'ll| will| need to| should| have to) (?:look|see|check|run|read|try|find|search|open))\b"
+)
+"""What begins so tells the next step, whatever reason it gives."""
 _ASIAN = "[决決]定|[采採]用|改用|而不是|代わりに"
-_SIGNS = re.compile(rf"\b(?:{'|'.join(_SURE + _LIKELY)})|{_ASIAN}")
+_SIGNS = re.compile(rf"\b(?:{'|'.join(_SURE + _LIKELY + _POSSIBLE)})|{_ASIAN}")
+_LIKELY_SIGNS = re.compile(rf"\b(?:{'|'.join(_LIKELY)})")
 _SURE_SIGNS = re.compile(rf"\b(?:{'|'.join(_SURE)})|{_ASIAN}")
 _END = re.compile(r"(?<=[.!?])(?<![0-9]\.)\s+(?=[A-ZÄÖÜÉ\"'“(`*])|(?<=[。！？])|\n+")
 _UNDECIDED = re.compile(
@@ -65,13 +85,18 @@ def stated(text: str) -> Iterator[str]:
         plain = sentence.strip().lstrip("-*•# ").strip()
         if not _has_signs(plain) or _UNDECIDED.search(plain):
             continue
+        if _TALK.match(plain.lower()) and not sureness(plain):
+            continue
         if SHORTEST <= len(plain) <= LONGEST:
             yield plain
 
 
-def is_sure(sentence: str) -> bool:
-    """Whether its words are those of deciding, rather than of what often goes with it."""
-    return _SURE_SIGNS.search(sentence.lower()) is not None
+def sureness(sentence: str) -> int:
+    """2: its words are those of deciding; 1: of what often goes with it; 0: of giving reasons."""
+    lowered = sentence.lower()
+    if _SURE_SIGNS.search(lowered):
+        return 2
+    return 1 if _LIKELY_SIGNS.search(lowered) else 0
 
 
 def _has_signs(text: str) -> bool:
