@@ -36,7 +36,7 @@ _FOREIGN_NAMES = ("passwort", "kennwort", "contraseña", "senha", "wachtwoord", 
                   "mot de passe", "lösenord", "пароль", "密码", "密碼", "パスワード")  # fmt: skip
 _KEY_OWNERS = ("api", "access", "auth", "private", "signing", "encryption", "master", "service",
                "account", "session", "storage", "shared", "app", "client", "webhook", "jwt", "hmac",
-               "admin", "deploy")  # fmt: skip
+               "admin", "deploy", "license")  # fmt: skip
 _SECRET_NAME = rf"(?:secret|token|credential|[_-]key|(?:{'|'.join(_KEY_OWNERS)})\.?key){_NAME_REST}"
 _SHORTEST = 16
 """What is shorter was not rolled; so no time is spent on the many names with a number."""
@@ -54,8 +54,9 @@ _EQUALS = r"[ \t]*(?:=>|:=|={1,3}|:)[ \t]*"
 
 
 def _between_quotes(least: int) -> str:
+    # Python marks bytes with a letter.
     return (
-        rf"(?:\"((?:[^\s\"\\]|\\[\"\\/]|\\u[0-9a-fA-F]{{4}}){{{least},}})\""
+        rf"[bru]?(?:\"((?:[^\s\"\\]|\\[\"\\/]|\\u[0-9a-fA-F]{{4}}){{{least},}})\""
         rf"|{QUOTE}({_VALUE}{{{least},}}){QUOTE})"
     )
 
@@ -225,8 +226,14 @@ COMMANDS = (
     Rule(kind="command-password", literals=(b"identified",), judge=given,
          pattern=r"(?i)identified (?:with [a-z0-9_]+ )?by (?:password )?"
          rf"{QUOTE}({_VALUE}{{4,}}){QUOTE}"),
-    Rule(kind="secret", literals=(b"secret set",), judge=random,
-         pattern=rf"secret set\s{_LINE}(?:--body|-b)[ \t=]+{_ARGUMENT}"),
+    Rule(kind="secret", literals=(b"secret set", b"secrets set", b"secret put", b"secrets create"),
+         judge=random, sign="secrets? (?:set|put|create)\\s",
+         pattern=rf"secrets? (?:set|put|create)\s{_LINE}(?:(?:--body|-b|--data)[ \t=]+"
+         rf"|[A-Z][A-Z0-9_]*=|<<<[ \t]*){_ARGUMENT}"),
+    Rule(kind="secret", literals=(b"cargo login", b"authtoken"), judge=random,
+         pattern=rf"(?:cargo login|authtoken)[ \t]+{_ARGUMENT}"),
+    Rule(kind="secret", literals=(b"?key=", b"&key="), judge=random,
+         pattern=rf"[?&]key=([^{_END}&]{{16,}})"),
 )  # fmt: skip
 
 _SECRETS = (b"secret", b"token", b"credential", b"_key", b"-key",
@@ -253,7 +260,8 @@ NAMES = (
     Rule(kind="password", literals=tuple(name.encode() for name in _FOREIGN_NAMES), judge=password,
          pattern=_short("|".join(_FOREIGN_NAMES))),
     # Two letters are a name of anything in a program that was made small.
-    Rule(kind="password", literals=(b"pw", b"psk"), judge=strong, pattern=_short("pw|psk")),
+    Rule(kind="password", literals=(b"pw", b"psk", b"pass"), judge=strong,
+         pattern=_short("pw|psk|pass")),
     Rule(kind="secret", literals=(b"auth", b"bearer"), judge=random,
          pattern=rf"(?im)(?:{FENCE}|_)(?:auth|bearer){QUOTE}?{_EQUALS}{QUOTE}?({_BARE}{{16,}})"),
     Rule(kind="secret", literals=(b"token", b"secret", b"api", b"credential"), judge=mixed,
