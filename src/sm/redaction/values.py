@@ -99,7 +99,7 @@ def random(value: bytes) -> int:
         return 0
     size = _until_next_parameter(value)
     value = value[:size]
-    if size < 16 or _STAND_IN.search(value):
+    if size < 16:
         return 0
     digits = len(_DIGIT.findall(value))
     if digits == size or (size < 24 and _HEX.fullmatch(value)):
@@ -110,7 +110,8 @@ def random(value: bytes) -> int:
         _is_rolled(value) or _switches(value) > size / 3
     ):
         return 0
-    return size if entropy(value) >= 3 else 0
+    # Last, for it takes longest.
+    return size if entropy(value) >= 3 and not _STAND_IN.search(value) else 0
 
 
 def mixed(value: bytes) -> int:
