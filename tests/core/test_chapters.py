@@ -1,6 +1,7 @@
 """Each part of an automatic document by itself."""
 
 from sm.core import chapters
+from sm.core.shortening import size
 from sm.core.story import (
     Command,
     Decision,
@@ -127,6 +128,23 @@ def test_a_command_is_told_with_its_outcome() -> None:
     assert shown == "- `make x` → exit 2: `boom`\n- `grep x y` → exit 1\n"
 
 
+def test_a_command_in_the_background_is_not_called_done() -> None:
+    """That it was begun took no time; what became of it stands under In flight."""
+    begun = Command(line="make serve", at=1.0, seconds=3.0, said="b1", is_background=True)
+
+    assert chapters.commands(Story(commands=(begun,))).render(WHOLE) == (
+        "- `make serve` → started in the background\n"
+    )
+
+
+def test_sentences_that_surely_decide_are_kept_first() -> None:
+    likely = [Decision(text=f"It stays {n} for now.", at=1.0) for n in range(40)]
+    likely[20] = Decision(text="We decided on tabs.", at=1.0)
+    shown = chapters.decisions(Story(decisions=tuple(likely)), when).render(200)
+
+    assert "We decided on tabs." in shown
+
+
 def test_failures_are_told_by_how_often_they_were_tried() -> None:
     story = Story(
         cwd="/shop",
@@ -184,3 +202,37 @@ def test_the_last_exchanges_are_kept_from_the_end() -> None:
 
     assert "agent: word 99\n```\n" in shown
     assert "word 50" not in shown
+
+
+def test_words_count_more_than_what_programs_printed() -> None:
+    """Only what the last few programs printed is told at length."""
+    printed = Utterance(who="tool", text="x" * 1000, is_output=True)
+    story = Story(
+        last=(Utterance(who="agent", text="why"), *[printed] * 4),
+        earlier=("first I looked", "then I saw"),
+    )
+    shown = chapters.last_exchanges(story).render(WHOLE)
+
+    assert shown.count("x" * 1000) == chapters.LAST_OUTPUTS
+    assert "bytes left out" in shown
+    assert shown.endswith("\nBefore that, the agent said:\n\n- first I looked\n- then I saw\n")
+
+
+def test_a_long_request_is_not_told_twice() -> None:
+    asked = Utterance(who="person", text="please " * 500)
+    shown = chapters.last_exchanges(Story(last=(asked,))).render(WHOLE)
+
+    assert "bytes left out" in shown
+    assert size(shown) < chapters.ASKED + 50
+
+
+def test_of_what_was_said_before_the_newest_is_kept() -> None:
+    story = Story(
+        last=(Utterance(who="agent", text="now " * 200),),
+        earlier=tuple(f"word {n} of many" for n in range(100)),
+    )
+    shown = chapters.last_exchanges(story).render(900)
+
+    assert size(shown) <= 900
+    assert "word 99 of many" in shown
+    assert "word 5 of many" not in shown

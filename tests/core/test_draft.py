@@ -102,6 +102,16 @@ def test_the_first_and_the_latest_requests_are_word_for_word() -> None:
     assert REQUESTS[2].text not in text
 
 
+def test_a_short_rule_between_long_requests_is_told() -> None:
+    """Only what is no more than a nod is left out."""
+    first, *rest = REQUESTS
+    rule, nod = Request(text="leave the tax alone", at=1.5), Request(text="go on", at=1.6)
+    text = drafted(replace(STORY, requests=(first, rule, nod, *rest))).text
+
+    assert ") leave the tax alone\n" in text
+    assert ") go on\n" not in text
+
+
 def test_short_answers_do_not_count_as_the_latest_requests() -> None:
     """ "Go on" is an answer to what was asked before it."""
     yes = tuple(Request(text="go on", at=9.0 + n) for n in range(3))

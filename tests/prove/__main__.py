@@ -5,7 +5,19 @@ import time
 from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
-from tests.prove import chaos, commits, crowd, drafts, handoffs, ladder, runs, texts, walkaway
+from tests.prove import (
+    chaos,
+    commits,
+    crowd,
+    drafts,
+    foreign_facts,
+    foreign_secrets,
+    handoffs,
+    ladder,
+    runs,
+    texts,
+    walkaway,
+)
 from tests.prove.ledger import Verdict
 
 
@@ -70,6 +82,8 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "the real Claude Code in random states": claude(1),
     "the real Claude Code, after sm install": claude(2, installed=True),
     "automatic documents against planted facts": drafts.planted_facts,
+    "automatic documents against foreign facts": foreign_facts.foreign_facts,
+    "redaction against foreign secrets": foreign_secrets.foreign_secrets,
     "20 handoffs of the real Claude Code": lambda sm: handoffs.real_client(sm, times=20),
     "50 messages while it hands over": lambda sm: handoffs.sent_meanwhile(sm, messages=50),
     "an unattended task of the real Claude Code": walkaway.prove_task,

@@ -10,7 +10,8 @@ from sm.redaction.rule import Rule, token
 BADGE = token("badge", "B-[0-9]{4}", "b-")
 ROOM = Rule(kind="room", pattern=r"room ([0-9]+)(?: or ([0-9]+))?", literals=(b"room",))
 BARE = Rule(kind="bare", pattern="x[0-9]y")
-RULES = (BADGE, ROOM, BARE)
+OWN = Rule(kind="own", pattern="seat ([0-9]+)([a-f]?)", sign="seat", is_own=True)
+RULES = (BADGE, ROOM, BARE, OWN)
 
 
 @pytest.fixture(params=["re2", "plain"])
@@ -32,7 +33,8 @@ def test_without_it_python_does(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rules_too_large_for_re2_are_done_by_python() -> None:
     """Slower is better than not at all."""
-    large = Rule(kind="large", pattern="(?:a{1000}b{1000}){900}")
+    pattern = "(?:a{1000}b{1000}){900}"
+    large = Rule(kind="large", pattern=pattern, sign=pattern, is_own=True)
 
     assert isinstance(matcher([large]), PlainMatcher)
 
@@ -50,6 +52,10 @@ def test_groups_are_the_secret_and_else_everything_is(made: Matcher) -> None:
         ((15, 21), [(20, 21)]),
     ]
     assert list(made.finds(2, b"--x1y", 0, 5)) == [((2, 5), [(2, 5)])]
+
+
+def test_groups_of_the_users_own_patterns_are_told_alike(made: Matcher) -> None:
+    assert list(made.finds(3, b"seat 12a", 0, 8)) == [((0, 8), [(5, 7), (7, 8)])]
 
 
 def test_only_a_part_of_the_text_is_searched(made: Matcher) -> None:

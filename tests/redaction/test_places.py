@@ -42,7 +42,66 @@ ROLLED = "9fKd02LmQx71VbTz84Rw"
         ("authorization-header", f'curl -H "Api-Token: {PASSWORD}" https://example.com'),
         ("command-password", rf"cd x\nmysql -u me -p{PASSWORD} app"),
         ("command-password", f"sshpass -p '{PASSWORD}' ssh me@host"),
+        ("command-password", f"mysqldump --user=me --password={PASSWORD} app"),
+        ("command-password", f"smbclient //nas/share -U 'jane%{PASSWORD}'"),
+        ("command-password", f"echo 'root:{PASSWORD}' | chpasswd"),
+        ("command-password", f"echo {PASSWORD} | sudo -S apt update"),
+        ("command-password", rf"printf '%s\n' '{PASSWORD}' | docker login --password-stdin"),
+        ("command-password", f"docker login -u me --password-stdin <<< {PASSWORD}"),
+        ("command-password", f"ldapsearch -D cn=admin -w {PASSWORD} -b dc=x"),
+        ("command-password", f"openssl rsa -in k.pem -passin pass:{PASSWORD} -out p.pem"),
+        ("command-password", f"mongosh --host db -u me -p {PASSWORD}"),
+        ("command-password", f"zip -r -P {PASSWORD} a.zip docs"),
+        ("command-password", f"7z a -p{PASSWORD} a.7z docs"),
+        ("command-password", f"htpasswd -b users.txt jane {PASSWORD}"),
+        ("command-password", f"net use z: //nas/share {PASSWORD} /user:jane"),
+        ("command-password", f"net use z: //nas/share /user:jane {PASSWORD}"),
+        ("command-password", f"sqlplus -S scott/{PASSWORD}@orcl"),
+        ("command-password", "curl -u admin:*QFnzm0Xh7=ZXJ https://example.com"),
+        ("command-password", f"cqlsh -u me -p {PASSWORD} host"),
+        ("command-password", f"lftp -u me,{PASSWORD} host"),
+        ("command-password", f"xfreerdp /u:me /p:{PASSWORD} /v:host"),
+        ("command-password", f"http --auth me:{PASSWORD} GET example.com"),
+        ("command-password", f"rabbitmqctl add_user me {PASSWORD}"),
+        ("command-password", f"htpasswd -nb jane {PASSWORD}"),
+        ("command-password", f"openssl enc -aes-256-cbc -k {PASSWORD}"),
+        ("command-password", f"keytool -list -storepass {PASSWORD}"),
+        ("command-password", f"ALTER USER root IDENTIFIED BY '{PASSWORD}';"),
+        ("password", f"dbpass = '{PASSWORD}'"),
+        ("password", f"PW={PASSWORD}"),
+        ("password", f'psk="{PASSWORD}"'),
+        ("password", f"Kennwort: {PASSWORD}"),
+        ("password", f"mot de passe : {PASSWORD}"),
+        ("password", f"pass: {PASSWORD}"),
+        ("secret", f"app.secret_key = b'{ROLLED}'"),
+        ("secret", f"doppler secrets set KEY={ROLLED}"),
+        ("secret", f"cargo login {ROLLED}"),
+        ("secret", f"https://example.com/v1?a=1&key={ROLLED}"),
+        ("secret", f"auth: {ROLLED}"),
+        ("secret", f"Token {ROLLED} is refused"),
+        ("secret", f'gh secret set DEPLOY --body "{ROLLED}"'),
+        ("secret", f'SetEnvironmentVariable("API_KEY","{ROLLED}")'),
+        ("url-password", f"https://{ROLLED}@github.com/a/b"),
+        ("authorization-header", "PRIVATE-TOKEN: xKzQ_wRtPlmNvBcXsDfG"),
+        ("authorization-header", "X-Vault-Token: omcZo0MotvzgdrASBiDqcgYubg"),
+        ("password", "smtp_password: hAewypOIEL"),
+        ("password", f'os.Setenv("ADMIN_PASSWORD", "{PASSWORD}")'),
+        ("password", rf'{{"code": "os.Setenv(\"ADMIN_PASSWORD\", \"{PASSWORD}\")"}}'),
+        ("password", f"ENV DB_PASSWORD {PASSWORD}"),
+        ("password", f"- name: DB_PASSWORD\n  value: {PASSWORD}"),
+        ("secret", f"ENV CLIENT_SECRET {ROLLED}"),
+        ("secret", f"- name: CLIENT_SECRET\n  value: {ROLLED}"),
+        ("secret", rf"- name: CLIENT_SECRET\n  value: '{ROLLED}'\n"),
+        ("secret", f'{{"name":"CLIENT_SECRET","value":"{ROLLED}"}}'),
+        ("secret", f'<add key="StorageKey" value="{ROLLED}" />'),
+        ("secret", f"app.api.key={ROLLED}"),
+        ("secret", 'JwtSecret: "kzQPwvLMxnBTyrHSdfGJ"'),
+        ("secret", "otpauth://totp/Acme:jane?secret=JBSWY3DPEHPK3PXP&issuer=Acme"),
         ("password-hash", "root:$6$saltsalt$" + "a/B." * 21 + "cd:19700:0"),
+        ("password-hash", "jane:$apr1$saltsalt$" + "a/B." * 5 + "cd"),
+        ("password-hash", "pbkdf2_sha256$600000$saltsaltsalt$" + "a/B+" * 10 + "abc="),
+        ("password-hash", "scrypt:32768:8:1$saltsalt$" + "0123456789abcdef" * 8),
+        ("password-hash", "userPassword: {SSHA}" + "aB3/" * 8),
     ],
 )  # fmt: skip
 def test_a_place_is_known(kind: str, text: str) -> None:
@@ -74,6 +133,18 @@ def test_a_place_is_known(kind: str, text: str) -> None:
         'curl -u "$USER:$PASSWORD" -H "Authorization: Bearer $TOKEN" https://example.com',
         "mysql -u root -p app",
         "[link](https://example.com:8080/a@b)",
+        "--device-key us-west-2_abcd_1234-5678",
+        "--lifecycle-action-token 71514b9d-6a40-4b26-8523-05e7ee35fa40",
+        "SESSION_TOKEN_PREFIX = 'a1B2c3D4e5F6a7B8c9D0'",
+        "MultiHostUrl('https://foo.com:123,foo:bar@bar.com')",
+        "Authorization: AWS4-HMAC-SHA256 Credential=mock1234567890/20260101/us-east-1",
+        "newPassword: hashPasswordWith",
+        'return a.password},pw="de1brs7b24";',
+        "docker run -u app -p 8080:80 image",
+        "ssh -u me -p 2222 host",
+        "The token is validated_by_the_server",
+        "gpg --recv-keys 108F52B48DB57BB0CC439B2997B01419BD92F80A",
+        "echo 'hello world' | sudo -S tee file",
     ],
 )
 def test_code_that_speaks_of_passwords_is_left_alone(text: str) -> None:
@@ -107,6 +178,21 @@ def test_json_stays_json(value: object, levels: int) -> None:
         assert read["code"] == 0
         read = json.loads(read["body"])
     assert read["next"] == [1, "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"GET /callback?token={ROLLED}&state=xyz 200", "GET /callback?token=*&state=xyz 200"),
+        (f"mysqldump --password={PASSWORD} a > b", "mysqldump --password=* a > b"),
+        (f"echo 'root:{PASSWORD}' | chpasswd", "echo 'root:*' | chpasswd"),
+        (f"jdbc:x://db?user=a&password={PASSWORD}&ssl=1", "jdbc:x://db?user=a&password=*&ssl=1"),
+    ],
+)
+def test_what_stands_around_a_secret_stays(text: str, kept: str) -> None:
+    before, _, rest = REDACTOR.redact(text).partition("[redacted:")
+
+    assert f"{before}*{rest.partition(']')[2]}" == kept
 
 
 def test_a_sentence_keeps_its_signs() -> None:

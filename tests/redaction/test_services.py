@@ -26,6 +26,23 @@ MIXED = "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA2cD4"
         ("twilio-key", f"TWILIO_AUTH_TOKEN: {HEX32}"),
         ("slack-webhook", r"https:\/\/hooks.slack.com\/services\/T0AB1CD2E\/B0AB1CD2E\/" + MIXED),
         ("private-key", f"    client-key-data: {MIXED}{MIXED}"),
+        ("aws-secret-key", f"- name: AWS_SECRET_ACCESS_KEY\n  value: {MIXED}/+9x"),
+        ("aws-secret-key", f"https://s3/x?X-Amz-Signature={HEX32}{HEX32}&X-Amz-Date=1"),
+        ("azure-storage-key", f'"azureStorageKey": "{MIXED}{MIXED}{MIXED[:14]}=="'),
+        ("azure-storage-key", f"azure.storage.key={MIXED}{MIXED}{MIXED[:14]}=="),
+        ("monitoring-key", f"dd.api.key={HEX32}"),
+        ("vault-token", "VAULT_TOKEN=s.tmekMHwbzPSLjjQX5gIPwsCj"),
+        ("vault-token", "vault login s.tmekMHwbzPSLjjQX5gIPwsCj"),
+        ("ai-service-key", f"nvapi-{MIXED}{MIXED}"),
+        ("ai-service-key", f"tvly-dev-{MIXED}"),
+        ("ai-service-key", f"lsv2_pt_{HEX32}_{HEX32[:10]}"),
+        ("work-app-token", f"pat-na1-{UUID}"),
+        ("npm-token", "_auth = YWRtaW46YWRtaW4="),
+        ("docker-token", '{"auths": {"x": {"auth": "YWRtaW46YWRtaW4="}}}'),
+        (
+            "teams-webhook",
+            f"https://prod-12.westus.logic.azure.com:443/workflows/0a1b/invoke?sv=1.0&sig={MIXED}_-9x",
+        ),
     ],
 )
 def test_a_form_is_found(kind: str, text: str) -> None:
@@ -52,6 +69,13 @@ def test_a_form_is_found(kind: str, text: str) -> None:
 def test_what_is_no_secret_is_left_alone(text: str) -> None:
     """Hashes, ids, public keys and pictures are needed for the work."""
     assert REDACTOR.redact(text) == text
+
+
+def test_a_key_that_is_too_long_goes_as_a_whole() -> None:
+    """Examples in manuals have a character more."""
+    assert REDACTOR.redact(f"AWS_SECRET_ACCESS_KEY={MIXED}/+9xy") == (
+        "AWS_SECRET_ACCESS_KEY=[redacted:aws-secret-key]"
+    )
 
 
 def test_every_rule_says_what_may_be_looked_for() -> None:

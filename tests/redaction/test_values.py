@@ -10,7 +10,18 @@ SECRET = b"9fKd02LmQx71VbTz84Rw"
 
 
 @pytest.mark.parametrize(
-    "value", [b"Tr0ub4dor&3", b"Summer-68!", b"hunter22", b"zbQEpmWTEXJv", b"p4ss/w0rd"]
+    "value",
+    [
+        b"Tr0ub4dor&3",
+        b"Summer-68!",
+        b"hunter22",
+        b"zbQEpmWTEXJv",
+        b"p4ss/w0rd",
+        b"*QFnzm0Xh7=ZXJ",
+        b"hAewypOIEL",
+        b"EmMLivHWqj",
+        b"vy*.+s-a?k#-jQb~sx",
+    ],
 )
 def test_passwords_are_given(value: bytes) -> None:
     assert values.given(value) == len(value)
@@ -19,7 +30,8 @@ def test_passwords_are_given(value: bytes) -> None:
 @pytest.mark.parametrize(
     "value",
     [b"changeme1", b"your-password-1", b"${DB_PASS1}", b"<password1>", b"xxxxxxx1", b"secret",
-     b"12345678", b"%(password1)s", b"a1", b"{{ pw1 }}", b"$password1"],
+     b"12345678", b"******", b"^(?=.*[A-Z])+$", b"newPasswordAgain",
+     b"%(password1)s", b"a1", b"{{ pw1 }}", b"$password1"],
 )  # fmt: skip
 def test_stand_ins_are_no_passwords(value: bytes) -> None:
     """What documentation writes in place of one."""
@@ -39,7 +51,7 @@ def test_code_is_no_password(value: bytes) -> None:
 @pytest.mark.parametrize(
     "value",
     [b"d41d8cd98f00b204e9800998ecf8427e", b"0b7c1d52-91aa-4c3f-9b1e-55d2b0c4a7f3", SECRET,
-     b"kzQPwvLMxnBTyrHSdfGJ"],
+     b"kzQPwvLMxnBTyrHSdfGJ", b"omcZo0MotvzgdrASBiDqcgYubg", b"s.tmekMHwbzPSLjjQX5gIPwsCj"],
 )  # fmt: skip
 def test_rolled_values_are_random(value: bytes) -> None:
     assert values.random(value) == len(value)
@@ -48,7 +60,8 @@ def test_rolled_values_are_random(value: bytes) -> None:
 @pytest.mark.parametrize(
     "value",
     [b"user_profile_settings_v2", b"short1", b"the-quick-brown-fox-2", b"12345678901234567890",
-     b"application/json;v=1", b"aaaaaaaaaaaaaaaa1"],
+     b"application/json;v=1", b"process.env.API_KEY_12", b"HttpRequestParserOptions2",
+     b"aaaaaaaaaaaaaaaa1"],
 )  # fmt: skip
 def test_words_are_not_random(value: bytes) -> None:
     assert values.random(value) == 0

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2
 
+from sm.core.decisions import sureness
 from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
-from sm.core.story import Command, Failure, Story, TouchedFile, Unfinished
+from sm.core.story import AGENT, Command, Failure, Story, TouchedFile, Unfinished, Utterance
 
 When = Callable[[float], str]
 LINE = 220
@@ -22,6 +23,12 @@ SMALLEST_LIST = 80
 FIRST_OF_A_FOLDER = 8
 """What the newest file of a folder weighs more; the next one half of it, and so on."""
 MANY_ALIKE = 3
+LAST_OUTPUTS, OLD_OUTPUT = 3, 240
+"""Of so many tools what they printed is told; of those before, so many bytes."""
+ASKED = 600
+"""Bytes of a request; it stands whole where the document begins."""
+SAID = 300
+"""Characters of what the agent said before the last exchanges, each time."""
 # Of the programs agents look around with; what they found is in the talk or it did not matter.
 _LOOKS = re.compile(
     r"\s*(?:cd [^&;|]+(?:&&|;)\s*)?(?:ls|cat|head|tail|less|grep|rg|find|fd|wc|pwd|echo|env|which"
@@ -111,10 +118,10 @@ def decisions(story: Story, when: When) -> Chapter:
         if decision.is_plan:
             limit = PLAN if decision in plans[-1:] else OLD_PLAN
             text = f"- Plan ({when(decision.at)}):\n\n{fenced(cut(decision.text, limit))}"
-            items.append(Item(text=text, weight=weight + total))
+            items.append(Item(text=text, weight=weight + 2 * total))
         else:
             text = f"- {brief(decision.text, 2 * LINE)}\n"
-            items.append(Item(text=text, weight=weight))
+            items.append(Item(text=text, weight=weight + total * sureness(decision.text) / 2))
     return Chapter(title="Decisions and plans", share=5, render=lambda limit: listed(items, limit))
 
 
@@ -197,6 +204,8 @@ def _command_weight(command: Command, age: int, count: int) -> float:
 def _command(command: Command, cwd: str) -> str:
     often = f", run {command.runs}×" if command.runs > 1 else ""
     took = f" in {command.seconds:.0f} s" if command.seconds and command.seconds >= 1 else ""
+    if command.is_background:
+        return f"- {_shown(command.line, cwd)} → started in the background{often}\n"
     if command.is_failed and command.status is None:
         outcome = "failed"
     else:
@@ -288,20 +297,50 @@ def git(told: str) -> Chapter:
 
 
 def last_exchanges(story: Story) -> Chapter:
-    said = [f"{u.who}: {u.text}" for u in story.last]
+    said = _in_brief(story.last)
+    known = {d.text for d in story.decisions}
+    earlier = [
+        Item(text=f"- {brief(text, SAID)}\n", weight=float(n))
+        for n, text in enumerate(story.earlier)
+        if text.strip() not in known
+    ]
 
     def render(limit: int) -> str:
-        kept: list[str] = []
-        left = limit - 60
-        for text in reversed(said):
-            part = cut(text, max(300, limit // 4))
-            if size(part) + 1 > left:
-                break
-            kept.append(part)
-            left -= size(part) + 1
-        return fenced("\n".join(reversed(kept))) if kept else ""
+        needed = sum(size(item.text) for item in earlier)
+        exchanged = _exchanged(said, max(limit * 2 // 3, limit - needed - SMALLEST_LIST))
+        before = listed(earlier, limit - size(exchanged) - SMALLEST_LIST) if earlier else ""
+        if not before:
+            return exchanged
+        return f"{exchanged}\nBefore that, the agent said:\n\n{before}"
 
     return Chapter(title="Last exchanges", share=6, render=render)
+
+
+def _in_brief(last: Sequence[Utterance]) -> list[str]:
+    """What the agent said tells more than what programs printed, but for the last of them; what it
+    was asked stands above."""
+    outputs = [n for n, utterance in enumerate(last) if utterance.is_output]
+    old = set(outputs[:-LAST_OUTPUTS])
+
+    def shown(number: int, utterance: Utterance) -> str:
+        if number in old:
+            return cut(utterance.text, OLD_OUTPUT)
+        is_asked = not utterance.is_output and utterance.who != AGENT
+        return cut(utterance.text, ASKED) if is_asked else utterance.text
+
+    return [f"{u.who}: {shown(n, u)}" for n, u in enumerate(last)]
+
+
+def _exchanged(said: Sequence[str], limit: int) -> str:
+    kept: list[str] = []
+    left = limit - 60
+    for text in reversed(said):
+        part = cut(text, max(300, limit // 4))
+        if size(part) + 1 > left:
+            break
+        kept.append(part)
+        left -= size(part) + 1
+    return fenced("\n".join(reversed(kept))) if kept else ""
 
 
 def summary(story: Story, when: When) -> Chapter:

@@ -20,6 +20,8 @@ LATEST, MOST_LATEST = 3, 8
 """So many requests that say something are the latest ones; with what stands between, so many."""
 SAYS_SOMETHING = 40
 """Characters; "go on" is an answer to what was asked before it."""
+FEW_WORDS = 16
+"""Characters; "leave the tax alone" is worth a line where there is room."""
 BETWEEN = 1_200
 """Bytes for the requests between the first and the latest."""
 WHOLE = 10**9
@@ -204,9 +206,12 @@ class _Asked:
         return "".join([*first, self._in_brief(when), *latest])
 
     def _in_brief(self, when: When) -> str:
-        said = [r for r in self._between if len(r.text) >= SAYS_SOMETHING]
+        said = [r for r in self._between if len(r.text) >= FEW_WORDS]
         items = [
-            Item(text=f"- {_whose(r)}({when(r.at)}) {brief(r.text, 160)}\n", weight=float(n))
+            Item(
+                text=f"- {_whose(r)}({when(r.at)}) {brief(r.text, 160)}\n",
+                weight=n if len(r.text) >= SAYS_SOMETHING else n / 2,
+            )
             for n, r in enumerate(said)
         ]
         if not self._between:

@@ -58,6 +58,8 @@ class Command:
     seconds: float | None = None
     said: str = ""
     """What it printed at its end, if it failed."""
+    is_background: bool = False
+    """It was only begun; what became of it is told elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +94,18 @@ class Unfinished:
     """The agent's own name for it, where it gave one."""
 
 
+AGENT = "agent"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utterance:
     """One piece of the last exchanges."""
 
     who: str
+    """The agent, a tool, the person, or a session by its name."""
     text: str
+    is_output: bool = False
+    """A program's, not anybody's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +138,8 @@ class Story:
     unfinished: tuple[Unfinished, ...] = ()
     last: tuple[Utterance, ...] = ()
     """The last exchanges, oldest first."""
+    earlier: tuple[str, ...] = ()
+    """What the agent said before those, in what it still had in mind, oldest first."""
     last_words: str = ""
     is_answered: bool = True
     """Whether the agent said something after the last request."""

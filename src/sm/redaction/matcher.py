@@ -40,26 +40,46 @@ class Re2Matcher:
     """Linear in the text, whatever the patterns."""
 
     def __init__(self, rules: Sequence[Rule], module: Any) -> None:
-        self._options = options = module.Options()
-        options.encoding = module.Options.Encoding.LATIN1
-        options.max_mem = MEMORY
-        options.log_errors = False
         self._rules, self._compile = rules, module.compile
-        self._patterns: dict[int, Any] = {}
-        self._set = module.Set.SearchSet(options)
+        self._grouped, self._whole = _options(module), _options(module)
+        self._whole.never_capture = True
+        self._patterns: dict[int, tuple[Any, Any]] = {}
+        self._set = module.Set.SearchSet(self._grouped)
         for rule in rules:
-            self._set.Add((rule.sign or rule.pattern).encode())
+            self._set.Add(rule.sought.encode())
         self._set.Compile()
 
     def candidates(self, block: bytes) -> Iterable[int]:
         return self._set.Match(block) or ()
 
     def finds(self, rule: int, text: bytes, begin: int, end: int) -> Iterator[Find]:
-        pattern = self._patterns.get(rule)
-        if pattern is None:
-            pattern = self._compile(self._rules[rule].pattern.encode(), self._options)
-            self._patterns[rule] = pattern
-        return map(_find, pattern.finditer(text, begin, end))
+        """RE2 finds; within a find, Python is ten times faster at telling the groups."""
+        known = self._patterns.get(rule)
+        if known is None:
+            known = self._patterns[rule] = self._compiled(self._rules[rule])
+        pattern, parts = known
+        for match in pattern.finditer(text, begin, end):
+            first, last = match.span()
+            inner = parts.match(text, first, end)
+            if inner is None or inner.end() != last:
+                inner = match
+            yield _find(inner)
+
+    def _compiled(self, rule: Rule) -> tuple[Any, Any]:
+        pattern = rule.pattern.encode()
+        if rule.is_own:
+            # Of a pattern we do not know, Python might take forever.
+            compiled = self._compile(pattern, self._grouped)
+            return compiled, compiled
+        return self._compile(pattern, self._whole), re.compile(pattern)
+
+
+def _options(module: Any) -> Any:
+    options = module.Options()
+    options.encoding = module.Options.Encoding.LATIN1
+    options.max_mem = MEMORY
+    options.log_errors = False
+    return options
 
 
 class PlainMatcher:
@@ -86,6 +106,7 @@ MEMORY = 32 << 20
 """What RE2's automaton may grow to before it begins anew."""
 
 
-def _find(match: "re.Match[bytes]") -> Find:
-    groups = [match.span(i) for i in range(1, (match.re.groups or 0) + 1)]
-    return match.span(), [span for span in groups if span[0] >= 0] or [match.span()]
+def _find(match: Any) -> Find:
+    whole = match.span()
+    spans = [match.span(group) for group in range(1, match.re.groups + 1)]
+    return whole, [span for span in spans if span[0] >= 0] or [whole]

@@ -43,4 +43,4 @@ def _complaint_of_re2(pattern: str) -> str | None:
 def own_rules(patterns: Mapping[str, str]) -> Iterator[Rule]:
     """Before all others: whoever names a thing wants to read that name."""
     for name, pattern in patterns.items():
-        yield Rule(kind=name, pattern=pattern, reach=REACH)
+        yield Rule(kind=name, pattern=pattern, sign=pattern, reach=REACH, is_own=True)

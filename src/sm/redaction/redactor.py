@@ -6,9 +6,12 @@ once stays as it is: placeholders are never taken for secrets.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
+from sm.redaction import colours
+from sm.redaction.colours import Piece
 from sm.redaction.matcher import Matcher, Span, matcher
 from sm.redaction.own import own_rules
 from sm.redaction.places import PLACES
@@ -24,12 +27,14 @@ BACK = 64
 """What a find may need to see before it."""
 HELD = STEP + max(rule.reach for rule in RULES)
 """What is not written yet while more is to come: no find is longer."""
-NAME_BEFORE = 24
+NAME_BEFORE = 14
 """How much of a name may stand before the part of it that is known."""
 LONGEST_KIND = 40
 """Letters in a kind's name."""
 WINDOW = 1 << 20
 """A stream is looked at in pieces of this size."""
+COLOURED = Rule(kind="", pattern=colours.SEQUENCE, literals=colours.LITERALS)
+"""No rule, but sought with them: so it costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ class Redactor:
 
     def __post_init__(self) -> None:
         self._rules = (*own_rules(self.patterns), *RULES)
-        self._matcher = matcher(self._rules)
+        self._matcher = matcher((*self._rules, COLOURED))
 
     def redact(self, text: str) -> str:
         # Half a surrogate pair is no UTF-8, and may stand in what a program printed.
@@ -86,14 +91,33 @@ class Redactor:
 
     def _hits(self, text: bytes) -> list[Hit]:
         """All hits, from left to right, those that overlap merged."""
-        found = sorted(self._found(text), key=lambda hit: (hit.begin, hit.rank))
-        return list(_merged(found))
+        found, is_coloured = self._found(text)
+        if is_coloured:
+            found += self._in_colours(text)
+        return list(_merged(sorted(found, key=lambda hit: (hit.begin, hit.rank))))
 
-    def _found(self, text: bytes) -> Iterator[Hit]:
+    def _in_colours(self, text: bytes) -> Iterator[Hit]:
+        for piece in colours.pieces(text):
+            for hit in self._found(piece.text)[0]:
+                # Cut at its beginning, a word may look like a token.
+                if hit.whole[0] > 0 or piece.begin == 0:
+                    yield _placed(hit, piece)
+
+    def _found(self, text: bytes) -> tuple[list[Hit], bool]:
+        """What is found with its colours blanked, and whether it has any."""
+        found, is_coloured = list[Hit](), False
         for begin in range(0, len(text), STEP):
-            block = text[begin : begin + STEP + SIGN_REACH]
-            for place in self._matcher.candidates(block):
-                yield from self._hits_of(place, text, begin)
+            places = self._candidates(text, begin)
+            if not is_coloured and len(self._rules) in places:
+                text, is_coloured = colours.blanked(text), True
+                places = self._candidates(text, begin)
+            for place in places:
+                if place < len(self._rules):
+                    found += self._hits_of(place, text, begin)
+        return found, is_coloured
+
+    def _candidates(self, text: bytes, begin: int) -> Collection[int]:
+        return tuple(self._matcher.candidates(text[begin : begin + STEP + SIGN_REACH]))
 
     def _hits_of(self, place: int, text: bytes, begin: int) -> Iterator[Hit]:
         """What a rule finds that begins in one step; the rest is another step's."""
@@ -120,6 +144,16 @@ class Redactor:
             last = hit.end
             self.counts[hit.kind] += 1
         return b"".join([*parts, text[last:end]])
+
+
+def _placed(hit: Hit, piece: Piece) -> Hit:
+    first, last = hit.whole
+    return replace(
+        hit,
+        begin=piece.place(hit.begin),
+        end=piece.place(hit.end - 1) + 1,
+        whole=(piece.place(first), piece.place(last - 1) + 1),
+    )
 
 
 def _merged(hits: Iterable[Hit]) -> Iterator[Hit]:
@@ -151,7 +185,13 @@ def _is_innocent(rule: Rule, text: bytes, begin: int, value: Span) -> bool:
         return True
     if rule.unless is None:
         return False
-    return rule.unless.search(text, max(0, begin - NAME_BEFORE), first) is not None
+    return _is_excepted(rule.unless, text[max(0, begin - NAME_BEFORE) : first])
+
+
+@lru_cache(maxsize=4096)
+def _is_excepted(names: re.Pattern[bytes], before: bytes) -> bool:
+    """Remembered: where such a name stands once, it stands a thousand times."""
+    return names.search(before) is not None
 
 
 def _cut(text: bytes) -> int:

@@ -39,16 +39,37 @@ class Rule:
     """What is sought first, where the whole pattern is too long for that, or begins with what is
     everywhere: counting characters from each word's beginning on makes RE2's automaton large."""
     reach: int = REACH
+    is_own: bool = False
+    """The user's."""
+
+    @property
+    def sought(self) -> str:
+        return self.sign or loose(self.pattern)
 
 
-# In JSON a token follows a literal \n or \u0022, on a terminal the end of a colour.
-FENCE = r"(?:^|[^A-Za-z0-9_]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]{0,9}m)"
+# In JSON a token follows a literal \n or \u0022.
+FENCE = r"(?:^|[^A-Za-z0-9_]|\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2})"
 SPACE = r"(?:\s|\\+[nrt])+"
 """White space, also as JSON writes it."""
 QUOTE = r"(?:\\*[\"'`]|\\+u002[27]|&quot;|&#3[49];)"
-ASSIGN = rf"{QUOTE}?\]?[ \t]*(?:=>|:=|[=:,]|[ \t])[ \t]*{QUOTE}?"
+VALUE = rf",?(?:\s|\\+[nrt])*{QUOTE}?value{QUOTE}?[ \t]*[:=]"
+"""As lists of pairs have it: \"name: X\" and \"value: …\", also in two lines."""
+ASSIGN = rf"{QUOTE}?\]?[ \t]*(?:=>|:=|[=:,]|[ \t]|{VALUE})[ \t]*{QUOTE}?"
 """Between a name and its value."""
 TOKEN = "[A-Za-z0-9_-]"
+_COUNT = re.compile(r"\{([0-9]+)(,?)[0-9]*\}")
+_MOST = 2
+
+
+def loose(pattern: str) -> str:
+    """A pattern that finds this one's finds, and some more, with a much smaller automaton: it does
+    not count, and does not look at what stands around."""
+
+    def uncounted(found: re.Match[str]) -> str:
+        least = int(found[1])
+        return f"{{{min(least, _MOST)},}}" if least > _MOST or found[2] else found[0]
+
+    return _COUNT.sub(uncounted, pattern.replace(FENCE, "")).replace(r"\b", "")
 
 
 def token(

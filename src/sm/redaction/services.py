@@ -12,11 +12,15 @@ _NAME_REST = "[a-z0-9_.-]*"
 CLOUDS = (
     token("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", "akia", "asia", "abia",
           "acca"),
-    named("aws-secret-key", "secret_?access_?key|aws_?secret_?key|aws_?secret", "[a-z0-9/+]{40}",
-          "secret"),
-    named("aws-secret-key", "(?:session|security)_?token", "[a-z0-9/+=]{100,}", "token"),
-    named("azure-storage-key", "account-?key|sharedaccesskey|access_?key",
-          "[a-z0-9/+]{42,86}={1,2}", "key"),
+    named("aws-secret-key", "secret[_.-]?access[_.-]?key|aws[_.-]?secret(?:[_.-]?key)?",
+          "[a-z0-9/+]{40,64}", "secret"),
+    named("aws-secret-key", "(?:session|security)[_.-]?token", "[a-z0-9/+=%]{100,}", "token"),
+    named("aws-secret-key", "x-amz-signature", "[0-9a-f]{64}", "x-amz-signature"),
+    named("azure-storage-key",
+          "(?:account|storage|access|cosmos(?:db)?|servicebus|eventhub)[_.-]?key"
+          "|shared[_.-]?access[_.-]?key", "[a-z0-9/+]{42,86}={1,2}", "key"),
+    Rule(kind="teams-webhook", literals=(b"logic.azure.com", b"powerplatform.com"), pattern=
+         r"(?:logic\.azure|api\.powerplatform)\.com[^\s\"'<>]{1,400}sig=([A-Za-z0-9%_-]{20,})"),
     Rule(kind="azure-storage-key", pattern=r"(?:[?&;]|u0026)sig=([A-Za-z0-9%+/]{40,}=?)",
          literals=(b"sig=",)),
     token("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}", "7q~", "8q~",
@@ -25,10 +29,11 @@ CLOUDS = (
     token("google-oauth", rf"GOCSPX-{TOKEN}{{28}}|ya29\.{TOKEN}{{20,}}|1//0[0-9]{TOKEN}{{40,}}",
           "gocspx-", "ya29.", "1//0"),
     anywhere("digitalocean-token", "do[opr]_v1_[0-9a-f]{64}", "_v1_"),
-    named("cloudflare-token", rf"(?:cloudflare|cf)_{_NAME_REST}(?:token|key)|x-auth-key",
-          "[a-z0-9_-]{37,40}", "cloudflare", "cf_", "x-auth-key"),
+    named("cloudflare-token", rf"(?:cloudflare|cf[_.-]){_NAME_REST}(?:token|key)|x-auth-key",
+          "[a-z0-9_-]{37,40}", "cloudflare", "cf_", "cf.", "cf-", "x-auth-key"),
     token("cloudflare-token", "v1\\.0-[0-9a-f]{24}-[0-9a-f]{146}", "v1.0-"),
     token("heroku-key", rf"HRKU-{TOKEN}{{30,}}", "hrku-"),
+    named("vault-token", "vault(?:[a-z_.-]*token|[ \\t]+login)", r"[sbr]\.[a-z0-9]{24}\b", "vault"),
     named("heroku-key", rf"heroku{_NAME_REST}", _UUID, "heroku"),
     token("vault-token", rf"hv[sbr]\.{TOKEN}{{20,}}", "hvs.", "hvb.", "hvr."),
     token("vault-token", rf"[A-Za-z0-9]{{14}}\.atlasv1\.{TOKEN}{{60,}}", ".atlasv1.",
@@ -44,6 +49,10 @@ MODELS = (
     token("openai-key", "sk-[A-Za-z0-9]{32,}", "sk-"),
     token("ai-service-key", "gsk_[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,}|pplx-[A-Za-z0-9]{40,}"
           r"|r8_[A-Za-z0-9]{37}\b|fw_[A-Za-z0-9]{22,24}\b", "gsk_", "xai-", "pplx-", "r8_", "fw_"),
+    token("ai-service-key", rf"nvapi-{TOKEN}{{40,}}|tvly-(?:dev-|prod-)?[A-Za-z0-9]{{28,}}"
+          "|lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|pcsk_[A-Za-z0-9_]{40,}|csk-[a-z0-9]{40,}"
+          "|tgp_v1_[A-Za-z0-9_-]{40,}|jina_[A-Za-z0-9_-]{50,}|sk-lf-[0-9a-f-]{36}",
+          "nvapi-", "tvly-", "lsv2_", "pcsk_", "csk-", "tgp_v1_", "jina_", "sk-lf-"),
     token("huggingface-token", "(?:hf_|api_org_)[A-Za-z0-9]{34,}", "hf_", "api_org_"),
 )  # fmt: skip
 
@@ -62,8 +71,10 @@ CODE = (
     anywhere("pypi-token", rf"pypi-Ag{TOKEN}{{50,}}", "pypi-ag"),
     anywhere("rubygems-token", "rubygems_[0-9a-f]{48}", "rubygems_"),
     anywhere("docker-token", rf"dckr_[po]at_{TOKEN}{{20,}}", "dckr_"),
+    Rule(kind="npm-token", literals=(b"_auth",), judge=is_login, pattern=
+         rf"_auth{QUOTE}?[ \t]*[:=][ \t]*{QUOTE}?([A-Za-z0-9+/]{{12,}}={{0,2}})"),
     Rule(kind="docker-token", literals=(b"auth",), judge=is_login, pattern=
-         rf"(?:{QUOTE}auth|{QUOTE}?_auth){QUOTE}?\s*[:=]\s*{QUOTE}?([A-Za-z0-9+/]{{12,}}={{0,2}})"),
+         rf"{QUOTE}auth{QUOTE}\s*:\s*{QUOTE}([A-Za-z0-9+/]{{12,}}={{0,2}})"),
 )  # fmt: skip
 
 PEOPLE = (
@@ -74,7 +85,7 @@ PEOPLE = (
     # A user's number in base64 begins so.
     token("discord-token",
           rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}{{21,25}}\.{TOKEN}{{6}}\.{TOKEN}{{27,38}}",
-          sign=rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}{{21}}"),
+          sign=rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}+\.{TOKEN}{{3}}"),
     Rule(kind="discord-webhook", literals=(b"/webhooks",), pattern=
          rf"discord(?:app)?\.com\\?/api\\?/(?:v[0-9]+\\?/)?webhooks\\?/[0-9]{{15,22}}\\?/"
          rf"({TOKEN}{{40,}})"),
@@ -102,11 +113,11 @@ WORK = (
           r"|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,}={0,2}"
           r"|sntry[su]_[A-Za-z0-9+/=_]{40,}|dt0[a-z][0-9]{2}\.[A-Z2-7]{24}\.[A-Z2-7]{64}",
           "nrak-", "nrii-", "nraa-", "nrbr-", "nrjs-", "glsa_", "glc_", "sntry", "dt0"),
-    named("monitoring-key", rf"(?:dd|datadog)_{_NAME_REST}key", r"(?:[0-9a-f]{32}|[0-9a-f]{40})\b",
-          "dd_", "datadog"),
+    named("monitoring-key", rf"(?:dd|datadog)[_.-]{_NAME_REST}key",
+          r"(?:[0-9a-f]{32}|[0-9a-f]{40})\b", "dd_", "dd.", "dd-", "datadog"),
     token("work-app-token", r"ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43}\b"
           r"|lin_api_[A-Za-z0-9]{40}|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"
-          rf"|figd_{TOKEN}{{38,}}|PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}",
+          rf"|figd_{TOKEN}{{38,}}|PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}|pat-[a-z]{{2}}[0-9]-{_UUID}",
           "ntn_", "secret_", "lin_api_", "pat", "figd_", "pmak-"),
     token("work-app-token", "[0-2]/(?:[0-9]{14,18}/)?[0-9]{14,18}:[0-9a-f]{32}", "0/", "1/", "2/"),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from collections import Counter
 PLACEHOLDER = b"[redacted:"
 
 _STAND_IN = re.compile(
-    rb"(?i)\A(?:x{3,}|\*|\.{3}|<|\$\{|\$\(|%[({]|\{\{|\{[a-z_]*\}|#\{|@[a-z]+@|arn:"
+    rb"(?i)\A(?:x{3,}|\*(?:\*|\Z)|\.{3}|<|\$\{|\$\(|%[({]|\{\{|\{[a-z_]*\}|#\{|@[a-z]+@|arn:"
     rb"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ])"
     rb"|\A(?:\$[a-z_]\w*|%[sd])\Z|change.?me|your[-_. ]?|example|placeholder|dummy|foobar"
     rb"|redacted|xxxx|\.\.\.|0123456|12345678|abcdef"
@@ -28,11 +28,29 @@ _EXPRESSION = re.compile(
     rb"|[A-Za-z_]\w*(?:\.\w*[a-z]{4}\w*)+|[0-9.,_-]+|0x[0-9a-fA-F]+"
     rb"|/[\w./-]*|(?:\.\.?|~)/.*|[a-z]+://.*)\Z"
 )
-_WORDY = re.compile(rb"[A-Z]?[a-z]{3,}|[A-Z]{5,}")
+_PORT_OF_MANY = re.compile(rb"[0-9]{2,5},")
+_SIGNED = (b"AWS4-HMAC", b"Credential=")
+"""What is sent to be checked, and tells nobody the key."""
 _NOTHING = re.compile(rb"(?i)true|false|none|null|undefined|password|secret")
 # Shorter ones are hashes and ids more often than keys.
 _HEX = re.compile(rb"[0-9a-f]+")
+# Two signs at least that are rare in words and code, and no brackets, as patterns have them.
+_SIGNS = re.compile(rb"[^()\[\]{}|]*[!#%^&*+=?@~][^()\[\]{}|]*[!#%^&*+=?@~][^()\[\]{}|]*")
 _LETTER, _DIGIT = re.compile(rb"[A-Za-z]"), re.compile(rb"[0-9]")
+_PAIR = re.compile(rb"(?=([a-z]{2}))")
+_COMMON = (
+    b"th he in er an re nd at on nt ha es st en ed to it ou ea hi is or ti as te et ng of al de se"
+    b" le sa si ar ve ra ld ur ro ri io ic ne me li co ta ce el ma di om la us il ch em ec pe tr ec"
+    b" ss ut ac ho ke ct ly ot ge so no na mo lo wi pr ad ee ie ns un ni am ca po ul pa ai id ay ol"
+    b" fo ow vi ev bl ir op sp av ap fi wh we ag pl ig mi tu su tt os rs if ey sh ab ck rd rt ls tp"
+    b" ok py up ub qu ke ex gi fa fr bu cl cr da do dr ef ep gr im iv ki mp nc ob od pi pt sc sk ue"
+    b" ui um va ve wo xt ys rc fe ff ga go gu ht ia ib ip ja js ju ks lt nk ov rm rn ru tc ty ug ws"
+)
+"""Two letters as they follow each other in words; rolled letters do so a quarter of the time."""
+_common = frozenset(_COMMON.split())
+_FEWEST_PAIRS = 8
+OF_WORDS, OF_NAMES = 0.52, 0.34
+"""So many of the pairs make words; of the abbreviations in code, fewer are enough."""
 _SWITCH = re.compile(rb"[a-z][A-Z]|[A-Z]{2}[a-z]|[0-9][A-Za-z]|[A-Za-z][0-9]")
 
 
@@ -47,18 +65,26 @@ def given(value: bytes) -> int:
     value = value[:size]
     if size < 6 or _STAND_IN.search(value) or not _LETTER.search(value):
         return 0
-    return size if _DIGIT.search(value) or _switches(value) >= 3 else 0
+    if _DIGIT.search(value) or _switches(value) >= 3:
+        return size
+    if _SIGNS.fullmatch(value):
+        return size
+    is_word = _EXPRESSION.match(value) and not _is_rolled(value)
+    return size if _switches(value) == 2 and not is_word else 0
 
 
 def in_address(value: bytes) -> int:
     """Between ``user:`` and ``@host``: a capital within a word is enough."""
+    if _PORT_OF_MANY.match(value):
+        return 0
     is_mixed = len(value) >= 8 and re.search(rb"[a-z].*[A-Z]|[A-Z]{2}.*[a-z]", value)
     return given(value) or (len(value) if is_mixed and not _STAND_IN.search(value) else 0)
 
 
 def password(value: bytes) -> int:
     """As ``given``, where there may be a piece of code as well."""
-    return 0 if _EXPRESSION.match(value) else given(value)
+    is_code = _EXPRESSION.match(value) and not _is_rolled(value, OF_NAMES)
+    return 0 if is_code else given(value)
 
 
 def strong(value: bytes) -> int:
@@ -69,18 +95,28 @@ def strong(value: bytes) -> int:
 
 def random(value: bytes) -> int:
     """Rolled by a machine: long, of many characters, not made of words."""
-    size = len(value)
-    if size < 16 or _STAND_IN.search(value) or _EXPRESSION.match(value):
+    if len(value) < 16:
+        return 0
+    size = _until_next_parameter(value)
+    value = value[:size]
+    if size < 16:
         return 0
     digits = len(_DIGIT.findall(value))
     if digits == size or (size < 24 and _HEX.fullmatch(value)):
         return 0
     if digits == 0 and _switches(value) < size / 5:
         return 0
-    words = sum(len(found) for found in _WORDY.findall(value))
-    if words > 0.6 * size and digits < 0.1 * size:
+    if (digits < 0.1 * size or _EXPRESSION.match(value)) and not (
+        _is_rolled(value) or _switches(value) > size / 3
+    ):
         return 0
-    return size if entropy(value) >= 3 else 0
+    # Last, for it takes longest.
+    return size if entropy(value) >= 3 and not _STAND_IN.search(value) else 0
+
+
+def mixed(value: bytes) -> int:
+    """As ``random``, where little else speaks for it."""
+    return min(random(value), strong(value))
 
 
 def is_login(value: bytes) -> int:
@@ -100,7 +136,7 @@ def cookies(value: bytes) -> int:
 
 def credential(value: bytes) -> int:
     """What stands behind Bearer, Basic or Token."""
-    if b"://" in value or _EXPRESSION.match(value):
+    if b"://" in value or value.startswith(_SIGNED) or _EXPRESSION.match(value):
         return 0
     return given(value) if len(value) >= 16 else is_login(value)
 
@@ -119,12 +155,19 @@ def dense(value: bytes) -> int:
 def entropy(value: bytes) -> float:
     """Bits per character."""
     size = len(value)
-    return -sum(n / size * math.log2(n / size) for n in Counter(value).values())
+    return math.log2(size) - sum(n * math.log2(n) for n in Counter(value).values() if n > 1) / size
 
 
 def _switches(value: bytes) -> int:
     """How often capitals, small letters and digits take turns, as in no word."""
     return len(_SWITCH.findall(value))
+
+
+def _is_rolled(value: bytes, of_words: float = OF_WORDS) -> bool:
+    """Its letters do not follow each other as they do in words."""
+    pairs = _PAIR.findall(value.lower())
+    common = sum(pair in _common for pair in pairs)
+    return len(pairs) >= _FEWEST_PAIRS and common < of_words * len(pairs)
 
 
 def _until_next_parameter(value: bytes) -> int:

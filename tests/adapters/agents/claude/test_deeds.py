@@ -157,6 +157,7 @@ def test_what_runs_in_the_background_is_in_flight_until_its_notice(tmp_path: Pat
     )
 
     assert told(tmp_path, *started).unfinished == (server, agent)
+    assert [c.is_background for c in told(tmp_path, *started).commands] == [True]
     ended = queues(notice.format("b1"), commandMode="task-notification")
     assert told(tmp_path, *started, ended).unfinished == (agent,)
     stopped = [calls("TaskStop", "C", task_id="a9"), gives("stopped", "C")]

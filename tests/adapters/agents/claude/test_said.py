@@ -14,6 +14,10 @@ from sm.core.ids import MessageId
 
 MESSAGE = MessageId("0123456789ab")
 FROM_BEA = envelope.wrap(MESSAGE, "bea", "use the other one")
+REVIEW = (
+    "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+    "<command-args>only the tax part,\nplease</command-args>"
+)
 NOTIFIED = (
     "<task-notification>\n<task-id>b1</task-id>\n<tool-use-id>A</tool-use-id>\n"
     "<status>completed</status>\n<summary>done</summary>\n</task-notification>"
@@ -29,6 +33,8 @@ def decoded(record: dict[str, Any]) -> Entry:
     [
         asks("<local-command-caveat>Caveat: …</local-command-caveat>", isMeta=True),
         asks("<command-name>/clear</command-name>"),
+        asks("<command-name>/model</command-name>\n<command-args>opus</command-args>"),
+        asks("<command-name>/review</command-name>\n<command-args></command-args>"),
         asks("<local-command-stdout></local-command-stdout>"),
         asks("<bash-input>ls</bash-input>"),
         asks("Continue from where you left off.", isMeta=True),
@@ -53,6 +59,8 @@ def test_what_the_client_says_itself_is_no_request(record: dict[str, Any]) -> No
         (asks("port it"), Prompt(text="port it")),
         (asks("port it", origin=None), Prompt(text="port it")),
         (queues("also this"), Prompt(text="also this")),
+        (asks(REVIEW), Prompt(text="/review only the tax part,\nplease")),
+        (queues(REVIEW), Prompt(text="/review only the tax part,\nplease")),
         (asks([{"type": "text", "text": "see"}, {"type": "image"}]), Prompt(text="see", images=1)),
         (
             asks([{"type": "text", "text": "go"}, {"type": "text", "text": "<system-reminder>"}]),

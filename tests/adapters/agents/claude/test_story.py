@@ -120,7 +120,7 @@ def test_the_last_exchanges_are_told_in_full(tmp_path: Path) -> None:
     assert heard.last == (
         Utterance(who="person", text="look\n(with a picture)"),
         Utterance(who="agent", text="→ Bash: make test"),
-        Utterance(who="tool", text="ok\n(a picture)"),
+        Utterance(who="tool", text="ok\n(a picture)", is_output=True),
         Utterance(who="agent", text="it works"),
     )
 
@@ -249,3 +249,20 @@ def test_records_of_any_form_are_passed_over(seed: int, tmp_path: Path) -> None:
 
     assert heard is not None
     assert heard.requests
+
+
+def test_what_was_said_before_the_last_exchanges_is_kept_up_to_a_compaction(
+    tmp_path: Path,
+) -> None:
+    """What the agent has forgotten is in its summary."""
+    heard = told(
+        tmp_path,
+        says("forgotten", 1),
+        entry("system", 2, subtype="compact_boundary"),
+        says("said early", 3),
+        *(asks(f"and {n}", 4) for n in range(story.LAST_RECORDS - 1)),
+        says("said late", 5),
+    )
+
+    assert heard.earlier == ("said early",)
+    assert heard.last[-1] == Utterance(who="agent", text="said late")

@@ -212,6 +212,8 @@ class Deeds:
 
     def _begun(self, kind: str, call: Call, task: str, call_id: str, at: str) -> None:
         self._task_of[call_id] = task or call_id
+        if (known := self._commands.get(call.input.command)) is not None:
+            self._commands[known.line] = replace(known, is_background=True)
         self._running[task or call_id] = Unfinished(
             kind=kind, what=call.described, at=seconds(at), id=task
         )

@@ -1,8 +1,9 @@
 """What a record of Claude Code's transcript says, and who said it.
 
 A prompt counts as a request if a person typed it (also while the agent was busy) or sm carried it
-in its envelope. What the client and its hooks put there in the same form is none: local commands,
-notices, reminders, summaries, and what an interrupt leaves behind.
+in its envelope; of a slash command, its name and the words given to it. What the client and its
+hooks put there in the same form is none: local commands, notices, reminders, summaries, and what an
+interrupt leaves behind.
 """
 
 import re
@@ -25,6 +26,14 @@ _OF_THE_CLIENT = re.compile(
     r"|\[SYSTEM NOTIFICATION|Caveat: The messages below|Stop hook feedback:"
     r"|This session is being continued from a previous conversation)"
 )
+_COMMAND = re.compile(r"<command-name>\s*(/\S+?)\s*</command-name>")
+_WORDS = re.compile(r"<command-args>\s*(\S.*?)\s*</command-args>", re.DOTALL)
+_ADJUSTS = frozenset({
+    "/add-dir", "/agents", "/clear", "/color", "/compact", "/config", "/effort", "/export", "/fast",
+    "/feedback", "/hooks", "/ide", "/login", "/mcp", "/memory", "/model", "/output-style",
+    "/permissions", "/plugin", "/rename", "/resume", "/rewind", "/statusline", "/theme",
+})  # fmt: skip
+"""Commands to the client, that ask nothing of the agent."""
 _INTERRUPTED = "[Request interrupted by user"
 _ENDED = re.compile(
     r"<task-notification>.*?<task-id>([^<]*)</task-id>(?:\s*<tool-use-id>([^<]*)</tool-use-id>)?"
@@ -53,7 +62,7 @@ def prompt(entry: Entry) -> Prompt | None:
         return None
     content = entry.message.content
     text, images = _plain(content)
-    if (carried := _carried(text)) is not None:
+    if (carried := _carried(text) or _command(text)) is not None:
         return carried
     if entry.is_meta or not _is_persons(text, images, entry.origin):
         return None
@@ -70,7 +79,7 @@ def _queued(attached: Attachment) -> Prompt | None:
     if attached.type != "queued_command":
         return None
     text, images = _plain(attached.prompt)
-    if (carried := _carried(text)) is not None:
+    if (carried := _carried(text) or _command(text)) is not None:
         return carried
     if attached.is_meta or attached.command_mode not in ("prompt", ""):
         return None
@@ -94,6 +103,16 @@ def _carried(text: str) -> Prompt | None:
         sender=None if sender[1] == _PERSON else sender[1],
         is_ours=sender[1] == _SM,
     )
+
+
+def _command(text: str) -> Prompt | None:
+    """What a person said with a command of theirs; what the command stands for is the client's."""
+    if not text.startswith("<command-"):
+        return None
+    name, words = _COMMAND.search(text), _WORDS.search(text)
+    if name is None or words is None or name[1] in _ADJUSTS:
+        return None
+    return Prompt(text=f"{name[1]} {words[1]}")
 
 
 def is_typed(text: str) -> bool:

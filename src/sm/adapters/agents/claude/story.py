@@ -14,12 +14,14 @@ from sm.adapters.agents.claude.calls import seconds
 from sm.adapters.agents.claude.deeds import Deeds
 from sm.adapters.agents.claude.entries import Answered, Block, Entry
 from sm.core.decisions import stated
-from sm.core.story import Decision, Request, Story, Summary, Utterance
+from sm.core.story import AGENT, Decision, Request, Story, Summary, Utterance
 
 LAST_RECORDS = 60
 """Of which the last exchanges are made."""
 LONGEST_UTTERANCE = 6_000
 LONGEST_RESULT = 1_200
+MOST_SAID, LONGEST_SAID = 200, 1_000
+"""What the agent said before the last exchanges: so often, in so many characters."""
 _LARGEST_SHOWN = 300_000
 """Of a larger record in the last exchanges only its size is told."""
 
@@ -40,6 +42,7 @@ class _Teller:
         self._requests: list[Request] = []
         self._queued: list[Request] = []
         self._decisions: dict[str, Decision] = {}
+        self._said: deque[tuple[str, str]] = deque(maxlen=MOST_SAID)
         self._summaries: list[Summary] = []
         self._replies = 0
         self._compactions = 0
@@ -65,7 +68,7 @@ class _Teller:
             case "attachment":
                 self._attached(entry)
             case "system":
-                self._compactions += entry.subtype == "compact_boundary"
+                self._noticed(entry)
                 return
             case "queue-operation":
                 self._queue(entry)
@@ -75,6 +78,11 @@ class _Teller:
         self.heard += 1
         self._last.append(line)
         self._placed(entry)
+
+    def _noticed(self, entry: Entry) -> None:
+        if entry.subtype == "compact_boundary":
+            self._compactions += 1
+            self._said.clear()
 
     def _placed(self, entry: Entry) -> None:
         at = entry.timestamp
@@ -107,6 +115,7 @@ class _Teller:
         self._replies += 1
         if at >= self._words_at:
             self._words, self._words_at = text, at
+        self._said.append((at, _cut(text, LONGEST_SAID)))
         for sentence in stated(text):
             # Said again, it stands where it was said last.
             self._decisions.pop(sentence, None)
@@ -175,6 +184,8 @@ class _Teller:
         requests += self._waiting(requests)
         decisions = [*self._decisions.values(), *done.decisions]
         active = seconds(self._active_at)
+        spoken = sorted((_spoken(line) for line in self._last), key=lambda pair: pair[0])
+        since = spoken[0][0] if spoken else ""
         return Story(
             context=self._context,
             cwd=self._cwd,
@@ -192,7 +203,8 @@ class _Teller:
             failures=done.failures,
             troubles=tuple(done.troubles.values()),
             unfinished=done.unfinished,
-            last=tuple(_utterances(self._last)),
+            last=tuple(utterance for _, utterances in spoken for utterance in utterances),
+            earlier=tuple(text for at, text in self._said if at < since),
             last_words=self._words,
             is_answered=not requests or active >= requests[-1].at,
             summaries=tuple(self._summaries),
@@ -203,16 +215,12 @@ def _blocks(content: str | list[Block]) -> list[Block]:
     return [Block(type="text", text=content)] if isinstance(content, str) else content
 
 
-def _utterances(lines: deque[bytes]) -> Iterator[Utterance]:
-    spoken = sorted((_spoken(line) for line in lines), key=lambda pair: pair[0])
-    return (utterance for _, utterances in spoken for utterance in utterances)
-
-
 def _spoken(line: bytes) -> tuple[str, list[Utterance]]:
     """When it was said, and what."""
     if len(line) > _LARGEST_SHOWN:
         record = entries.record(line)
-        shown = Utterance(who="tool", text=f"({len(line) // 1000} KB of output)")
+        told = f"({len(line) // 1000} KB of output)"
+        shown = Utterance(who="tool", text=told, is_output=True)
         return (record.timestamp if record else "", [shown])
     entry = entries.decoded(line)
     return (entry.timestamp, list(_of(entry))) if entry is not None else ("", [])
@@ -228,11 +236,12 @@ def _of(entry: Entry) -> Iterator[Utterance]:
         return
     for block in _blocks(entry.message.content):
         if block.type == "tool_result":
-            yield Utterance(who="tool", text=_cut(calls.plain(block.content), LONGEST_RESULT))
+            told = _cut(calls.plain(block.content), LONGEST_RESULT)
+            yield Utterance(who="tool", text=told, is_output=True)
         elif entry.type == "assistant" and block.type == "text":
-            yield Utterance(who="agent", text=_cut(block.text, LONGEST_UTTERANCE))
+            yield Utterance(who=AGENT, text=_cut(block.text, LONGEST_UTTERANCE))
         elif block.type == "tool_use":
-            yield Utterance(who="agent", text=f"→ {calls.describe(block)}")
+            yield Utterance(who=AGENT, text=f"→ {calls.describe(block)}")
 
 
 def _cut(text: str, longest: int) -> str:
