@@ -78,10 +78,14 @@ def _between_contexts(desk: Desk) -> Run:
         lambda: _documents(run) and run.show()["context"]["number"] == 2, 20, seen=run.report
     )
     (document,) = _documents(run)
-    document.write_text(
-        "# Goal\n\nGo on.\n\n" + "## Part\n\nIt was so and so.\n\n" * (DOCUMENT // 28)
-    )
+    document.write_text(_text(DOCUMENT))
+    document.with_name("essence.md").write_text(_text(ESSENCE))
     return run
+
+
+def _text(size: int) -> str:
+    part = "## Part\n\nIt was so and so, and then it was otherwise.\n\n"
+    return "# Goal\n\nGo on.\n\n" + part * (size // len(part))
 
 
 def _documents(run: Run) -> list[Path]:
