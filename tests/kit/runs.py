@@ -124,6 +124,9 @@ class Desk:
         for pid, _ in _everyone(mark):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # Its folder is removed next: nobody may still be writing there.
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not _everyone(mark), 3)
 
 
 @dataclass(slots=True)
