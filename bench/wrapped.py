@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tests.kit.anthropic_api import anthropic_api
 from tests.kit.claude import claude_home, find_claude, start_claude, submit
-from tests.kit.runs import FULL, Desk, Run, run_desk
+from tests.kit.runs import FULL, MARK, Desk, Run, run_desk
 from tests.kit.tmux import wait_until
 
 from bench.figures import Figure, at_most, median
@@ -78,10 +79,14 @@ def _between_contexts(desk: Desk) -> Run:
         lambda: _documents(run) and run.show()["context"]["number"] == 2, 20, seen=run.report
     )
     (document,) = _documents(run)
-    document.write_text(
-        "# Goal\n\nGo on.\n\n" + "## Part\n\nIt was so and so.\n\n" * (DOCUMENT // 28)
-    )
+    document.write_text(_text(DOCUMENT))
+    document.with_name("essence.md").write_text(_text(ESSENCE))
     return run
+
+
+def _text(size: int) -> str:
+    part = "## Part\n\nIt was so and so, and then it was otherwise.\n\n"
+    return "# Goal\n\nGo on.\n\n" + part * (size // len(part))
 
 
 def _documents(run: Run) -> list[Path]:
@@ -136,6 +141,8 @@ def _calls(sizes: Sizes) -> Iterator[Figure]:
         token = (run.session / "token").read_text().strip()
         hooks = of_tools((run.session / "demo-settings.json").read_bytes(), token)
         home = claude_home(desk.folder / "bare", api.url)
+        # Ended with the desk, though it is no run.
+        home = replace(home, environment={**home.environment, MARK: str(desk.folder)})
         use(home, {})
         pane = start_claude(desk.tmux, home)
         settings = {"none": {}, "empty": answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from tests.kit.tmux import Tmux, private_tmux, reap, wait_until
 PROMPT = "[exit $? \\#] "
 """The exit code of the last command, and the number of the next."""
 _PROMPT = re.compile(r"\[exit (\d+) (\d+)\]")
+MARK = "SM_TEST_DESK"
+"""The variable by which what runs at a desk is known."""
 CONFIG = """
 [context_monitor]
 early_threshold = 60_000
@@ -69,7 +71,7 @@ class Desk:
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             "PS1": PROMPT,
-            "SM_TEST_DESK": str(folder),
+            MARK: str(folder),
         }
 
     def shell(self, *, size: tuple[int, int] = (120, 40), **variables: str) -> "Shell":
@@ -105,7 +107,7 @@ class Desk:
 
     def leftovers(self) -> list[str]:
         """Command lines of processes that run in this desk's name; shells at the desk aside."""
-        mark = f"SM_TEST_DESK={self.folder}".encode()
+        mark = f"{MARK}={self.folder}".encode()
         return [words for pid, words in _everyone(mark) if not words.startswith("bash --norc")]
 
     def expect_nothing_left(self, within: float = 3.0) -> None:
@@ -120,10 +122,13 @@ class Desk:
         with contextlib.suppress(Exception):
             starting.stop(self.home)
         reap(self.home.tmux_socket("sm"))
-        mark = f"SM_TEST_DESK={self.folder}".encode()
+        mark = f"{MARK}={self.folder}".encode()
         for pid, _ in _everyone(mark):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # Its folder is removed next: nobody may still be writing there.
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not _everyone(mark), 3)
 
 
 @dataclass(slots=True)
@@ -411,16 +416,14 @@ def _everyone(mark: bytes) -> list[tuple[int, str]]:
 def run_desk(*, name: str = "", **options: Any) -> Iterator[Desk]:
     """A desk with a tmux server of its own; gone with everything at the end."""
     folder = Path(tempfile.mkdtemp(prefix="smr-"))
-    with private_tmux() as tmux:
-        place = folder / name if name else folder
-        place.mkdir(exist_ok=True)
-        desk = Desk(place, tmux, **options)
-        try:
-            yield desk
-        finally:
-            desk.close()
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def variables(environment: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={quoted(value)}" for name, value in environment.items())
+    place = folder / name if name else folder
+    place.mkdir(exist_ok=True)
+    try:
+        with private_tmux() as tmux:
+            desk = Desk(place, tmux, **options)
+            try:
+                yield desk
+            finally:
+                desk.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -66,7 +66,7 @@ def test_ctrl_c_twice_leaves_for_good() -> None:
 def test_the_agent_inherits_nothing_of_ours(desk: Desk) -> None:
     """No lock, no socket, no store: what it starts and leaves running would keep them open."""
     run = _idle(desk)
-    files = [os.readlink(file) for file in Path(f"/proc/{run.agent}/fd").iterdir()]
+    files = [str(file.readlink()) for file in Path(f"/proc/{run.agent}/fd").iterdir()]
     own = [file for file in files if str(desk.base) in file or file.startswith("socket:")]
     run.shell.type("/exit")
 
