@@ -7,8 +7,16 @@ from dataclasses import replace
 import pytest
 
 from sm.core import envelope
-from sm.core.effects import ClearContext, PasteText, PressEnter
-from sm.core.events import ClearRefused, ClearTyped, EnterPressed, Event, TextPasted, TypingRefused
+from sm.core.effects import ClearContext, EraseCommand, PasteText, PressEnter
+from sm.core.events import (
+    ClearRefused,
+    ClearTyped,
+    CommandErased,
+    EnterPressed,
+    Event,
+    TextPasted,
+    TypingRefused,
+)
 from sm.core.ids import PromptId, SessionId
 from sm.core.passage import HandoffState
 from sm.core.state import Context, Session, Turn
@@ -340,3 +348,15 @@ async def test_what_is_left_of_our_own_command_is_erased_not_kept(left: str) -> 
     assert outcome == TypingRefused(mark=PASTE.mark, obstacle=Obstacle.BUSY)
     assert (desk.agent.box, desk.agent.stash) == ("", "")
     assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=PASTE.mark)
+
+
+async def test_nothing_is_erased_while_a_dialog_is_open() -> None:
+    """A key would be an answer to it."""
+    desk = Desk(PROMPTING)
+    desk.agent.box, desk.agent.sign = "/clear", Sign.DIALOG
+
+    outcome = await desk.typist.erase(ADA, EraseCommand(mark=CLEAR_MARK))
+
+    assert outcome == CommandErased(mark=CLEAR_MARK, evidence="there was nothing to erase")
+    assert desk.agent.box == "/clear"
+    assert desk.agent.wrongs == []
