@@ -34,6 +34,7 @@ from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
+from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -119,6 +120,8 @@ class Worker:
         SessionFolders(self.home).write_scripts()
         store = await self.open_store()
         processes = ProcessTable()
+        for run in tidy_runs(self.home, processes.started, self.started_at):
+            self.log.warning("A run was killed", run=run)
         terminal = self._terminal(processes)
         router = TmuxRouter(terminal, home=self.home.tag, started=processes.started)
         engine = self._engine(store, router, processes)

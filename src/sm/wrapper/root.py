@@ -36,6 +36,7 @@ from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
+from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine, NewSession
@@ -115,6 +116,7 @@ class Wrapper:
 
     async def run(self) -> int:
         self._folders.write_scripts()
+        tidy_runs(self._home, self._processes.started, self._began)
         with self._listening():
             async with self._engine() as (engine, intake):
                 return await self._agent(engine, intake)
