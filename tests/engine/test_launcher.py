@@ -5,9 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from sm.core.events import AgentExited, AgentStarted, LaunchFailed, PaneSeen, TerminalLost
+from sm.core.envelope import carry
+from sm.core.events import (
+    AgentExited,
+    AgentRelaunched,
+    AgentStarted,
+    EffectFailed,
+    LaunchFailed,
+    PaneSeen,
+    TerminalLost,
+)
+from sm.core.handoff import first_prompt
+from sm.core.passage import HandoffState
+from sm.core.state import Session
 from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher
-from tests.core.samples import ADA, IDLE
+from tests.core.samples import ADA, IDLE, handoff
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -20,10 +32,13 @@ async def world() -> World:
 
 
 @pytest.fixture
-async def launcher(world: World) -> Launcher:
-    return Launcher(
-        world, ProcessTable(world), NoFolders(), ScriptedDialects(world), lambda _: None
-    )
+def folders() -> NoFolders:
+    return NoFolders()
+
+
+@pytest.fixture
+async def launcher(world: World, folders: NoFolders) -> Launcher:
+    return Launcher(world, ProcessTable(world), folders, ScriptedDialects(world), lambda _: None)
 
 
 async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> None:
@@ -129,3 +144,49 @@ async def test_a_pane_that_never_notices_is_dead_all_the_same(
     exited = await launcher.check(replace(IDLE, pane=replace(agent.pane, started=6)))
 
     assert exited == AgentExited(status=None, signal=None, evidence="pane %1 is dead")
+
+
+# --- started again ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def wrapped(world: World, folders: NoFolders) -> Session:
+    """ada in somebody's own terminal, on her way to her next context."""
+    folders.prepared[ADA] = {"PATH": "/bin"}
+    passing = handoff(state=HandoffState.CLEARING, context=1)
+    return replace(IDLE, pane=world.add(ADA).pane, wrapped=True, handoffs=(passing,))
+
+
+async def test_an_agent_is_ended_and_started_again_with_its_first_prompt(
+    world: World, launcher: Launcher, folders: NoFolders, wrapped: Session
+) -> None:
+    outcome = await launcher.relaunch(wrapped)
+
+    assert isinstance(outcome, AgentRelaunched)
+    assert outcome.pane == world.agent().pane != wrapped.pane
+    assert outcome.context == "context of ada"
+    assert world.calls == ["kill ada", "launch ada"]
+    ahead = replace(wrapped, context=replace(wrapped.context, number=2))
+    prompt = carry(first_prompt(ahead, wrapped.handoffs[0], 0.0))
+    assert folders.lines[ADA].argv == ("claude", prompt)
+    assert folders.prepared[ADA] == {"PATH": "/bin"}
+
+
+async def test_one_that_cannot_be_started_again_is_not_ended(
+    world: World, launcher: Launcher, wrapped: Session
+) -> None:
+    missing = replace(wrapped, agent="missing")
+
+    outcome = await launcher.relaunch(missing)
+
+    assert outcome == LaunchFailed(reason="missing is not a program on your PATH.")
+    assert world.calls == []
+
+
+async def test_one_whose_handoff_is_over_stays_as_it_is(
+    world: World, launcher: Launcher, wrapped: Session
+) -> None:
+    outcome = await launcher.relaunch(replace(wrapped, handoffs=()))
+
+    assert outcome == EffectFailed(effect="RelaunchAgent", error="the handoff is over")
+    assert world.calls == []

@@ -568,7 +568,7 @@ class ScriptedDialect:
         if request.agent == "missing":
             raise LaunchFailedError("missing is not a program on your PATH.")
         return AgentLine(
-            argv=(request.agent,),
+            argv=(request.agent,) if request.prompt is None else (request.agent, request.prompt),
             environment={},
             files={},
             context=ContextId(f"context of {request.session}"),
@@ -709,6 +709,7 @@ class NoFolders:
     """Folders that are only asked for their names."""
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
+    lines: dict[SessionId, AgentLine] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
@@ -721,6 +722,7 @@ class NoFolders:
         self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
     ) -> None:
         self.prepared[session] = environment
+        self.lines[session] = line
 
     def environment(self, session: SessionId) -> dict[str, str]:
         return dict(self.prepared[session])
