@@ -1,7 +1,7 @@
 """Short versions of what `make prove` shows whole."""
 
 from tests.kit.sm import Sm
-from tests.prove import chaos, commits, crowd, texts
+from tests.prove import channels, chaos, commits, crowd, texts
 
 
 def test_hostile_texts_arrive_byte_for_byte(sm: Sm) -> None:
@@ -46,3 +46,9 @@ def test_many_senders_to_many_sessions_keep_order(sm: Sm) -> None:
 
     assert verdict.holds, verdict
     assert verdict.sent == 60
+
+
+def test_of_many_that_ask_one_is_given_what_waits(sm: Sm) -> None:
+    verdict, words = channels.race(sm, sessions=6)
+
+    assert verdict.holds, words

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tests.kit.sm import Sm, sm_home
 from tests.prove import (
+    channels,
     chaos,
     commits,
     crowd,
@@ -94,6 +95,7 @@ PROOFS: dict[str, Callable[[Sm], tuple[Verdict, str]]] = {
     "kill -9 at every commit of a handoff, real Claude Code": handoff_points(
         handoffs.every_commit_of_the_real_client
     ),
+    "50 sessions race for what waits in a channel": lambda sm: channels.race(sm, sessions=50),
     "sm run: 30 steps, demo": lambda _: runs.alone(steps=30, fill=5),
     "sm run: 30 steps, real Claude Code": lambda _: runs.real_client(steps=30),
     "sm run: two side by side": lambda _: runs.side_by_side(sessions=2, rotations=40),
