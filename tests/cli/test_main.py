@@ -15,6 +15,7 @@ from tests.kit.tmux import wait_until
 
 FLAGS = {
     "new": "--agent --cwd --parent --attach --prompt --json",
+    "run": "--agent --name --channel --max-restarts",
     "ls": "--all --json",
     "show": "--json",
     "explain": "--json",

@@ -30,7 +30,7 @@ from sm.api.types import Health
 from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
-from sm.core.passage import HandoffState
+from sm.core.passage import AUTO
 from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
@@ -110,7 +110,10 @@ class Wrapper:
         self._stopping = asyncio.Event()
         self._folders = SessionFolders(own)
         self._processes = ProcessTable()
-        self._terminal = PtyTerminal(started=self._processes.started, render=render)
+        self._terminal = PtyTerminal(
+            started=self._processes.started, render=render, between=self._told
+        )
+        self._running: Engine | None = None
         self._listeners: list[socket.socket] = []
         self._channels = ChannelBook(home.channels, registry(settings), asked["channel"])
 
@@ -153,6 +156,7 @@ class Wrapper:
         )
         intake = Intake(Spool(self._own.spool), engine, self._log)
         try:
+            self._running = engine
             async with engine.running(VERSION, intake.drain):
                 yield engine, intake
         finally:
@@ -209,14 +213,9 @@ class Wrapper:
         return session
 
     async def _watch(self, engine: Engine) -> None:
-        """Until the agent's end; what happens to it meanwhile is said in its terminal."""
-        said = ""
+        """Until the agent's end."""
         seen = time.monotonic()
-        while (session := engine.session(self._id)).exit is None:
-            told = _told(session)
-            if told and told != said:
-                self._terminal.say(told)
-            said = told
+        while engine.session(self._id).exit is None:
             if await self._terminal.find(self._id) is not None:
                 seen = time.monotonic()
             elif time.monotonic() - seen > UNHEARD:
@@ -225,6 +224,19 @@ class Wrapper:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNHEARD):
                     await engine.loop.next_commit()
+
+    def _told(self) -> str:
+        """What the person is to know, between two agents."""
+        if self._running is None:
+            return ""
+        session = self._running.session(self._id)
+        if session.handoff is None:
+            return ""
+        why = "is full" if session.handoff.kind == AUTO else "was handed over"
+        return (
+            f"[sm] context {session.context.number} {why}: {session.name} goes on in a fresh one"
+            f" (handoff {session.handoff.id})"
+        )
 
     def _note(self, session: Session, code: int | None = None) -> None:
         run: Run = {
@@ -284,17 +296,6 @@ class Wrapper:
             drained = tasks.create_task(intake.run())
             await serve(app, guarded, self._listeners, self._stopping)
             drained.cancel()
-
-
-def _told(session: Session) -> str:
-    """What the person is to know, between two agents."""
-    handoff = session.handoff
-    if handoff is None or handoff.state is not HandoffState.CLEARING:
-        return ""
-    return (
-        f"[sm] context {session.context.number} is full: {session.name} goes on in a fresh one"
-        f" (handoff {handoff.id})"
-    )
 
 
 def _restarts(asked: RunRequest, settings: Settings) -> int:

@@ -143,7 +143,8 @@ async def test_a_name_taken_by_a_stranger_is_numbered(rig: Rig, terminal: TmuxTe
 async def test_the_raw_log_has_the_first_byte_the_program_wrote(
     rig: Rig, terminal: TmuxTerminal
 ) -> None:
-    pane = await terminal.launch(rig.launch("printf", "first words"))
+    # It lives on: of one that ends at once tmux may drop what its pipe has not taken yet.
+    pane = await terminal.launch(rig.launch("sh", "-c", "printf 'first words'; exec sleep 60"))
 
     await until_true(lambda: rig.raw_log().read_bytes() == b"first words")
     assert rig.raw_log().stat().st_mode & 0o077 == 0
@@ -154,7 +155,7 @@ async def test_a_log_path_is_taken_literally(rig: Rig, terminal: TmuxTerminal) -
     rig.folder /= "a #{pid} %H 'q' $(x) 🦉"
     rig.folder.mkdir()
 
-    await terminal.launch(rig.launch("printf", "words", cwd="/"))
+    await terminal.launch(rig.launch("sh", "-c", "printf words; exec sleep 60", cwd="/"))
     rig.tmux("resize-window", "-t", "=ada:", "-x", "90", "-y", "20")
 
     await until_true(lambda: rig.raw_log().read_bytes() == b"words")

@@ -39,7 +39,10 @@ class PtyTerminal:
         environment: Mapping[str, str] = os.environ,
         patience: float = PATIENCE,
         now: Callable[[], float] = time.time,
+        between: Callable[[], str] = str,
     ) -> None:
+        """``between``: what the person is told when one agent has ended and another begins."""
+        self._between = between
         self._started = started
         self._render = render
         self._environment = environment
@@ -98,6 +101,9 @@ class PtyTerminal:
         if pane is not None:
             return pane
         _check_startable(launch)
+        told = self._between() if self._pane is not None else ""
+        if told:
+            foreground.say(told)
         child = await foreground.start(launch)
         self._launch = launch
         self._pane = Pane(
