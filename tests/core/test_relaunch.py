@@ -12,6 +12,7 @@ from sm.core.events import (
     HandoffRequested,
     KillRequested,
     LaunchFailed,
+    RelaunchRefused,
 )
 from sm.core.handoff import DEADLINE, GIVE_UP_AFTER, first_prompt, outlived
 from sm.core.message import MessageState, Route, Way
@@ -27,6 +28,7 @@ from tests.core.samples import (
     WORKING,
     after,
     captured,
+    closed,
     filed_by,
     fired,
     handoff,
@@ -66,6 +68,28 @@ def test_its_end_on_the_way_is_no_end() -> None:
     killed = after(CLEARING, KillRequested(by="you"), died)
     assert killed.exit is not None
     assert through(CLEARING, KillRequested(by="you"))[1] == [KillAgent()]
+
+
+def test_what_the_agent_still_begins_goes_with_it() -> None:
+    """A person may type in the very moment: it is being ended all the same."""
+    session, effects = through(CLEARING, prompted(3, at=NOON + 6), at=NOON + 6)
+
+    assert effects == []
+    assert passing(session).state is HandoffState.CLEARING
+    died = AgentExited(status=143, signal=None, evidence="gone")
+    assert after(session, died, at=NOON + 6).exit is None
+    assert passing(after(session, died, RELAUNCHED)).state is HandoffState.PROMPTING
+
+
+def test_an_agent_that_could_not_be_started_again_goes_on_where_it_is() -> None:
+    refused = RelaunchRefused(handoff=passing(CLEARING).id, reason="claude is not on your PATH")
+
+    session = after(CLEARING, refused)
+
+    assert session.alive
+    assert closed(session) == (HandoffState.FAILED, "claude is not on your PATH")
+    assert any("was not carried out" in m.text for m in session.messages)
+    assert after(PROMPTING, refused).handoff is not None
 
 
 def test_the_new_process_is_the_new_context() -> None:

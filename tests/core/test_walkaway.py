@@ -129,7 +129,7 @@ def test_after_the_deadline_sm_hands_over() -> None:
     assert re.fullmatch(r"HO-\d{8}-\d{6}-[0-9a-f]{8}", taken.id)
     assert taken.steps[0].evidence == "by sm: the time for its own handoff is over"
     assert (taken.overdue, taken.document) == (True, "")
-    assert TAKEN.walkaway == replace(RULES, rotations=1, rotated_at=LATER)
+    assert TAKEN.walkaway == replace(RULES, rotated_at=LATER)
 
 
 def test_when_the_turn_is_over_the_document_is_written() -> None:
@@ -370,7 +370,7 @@ def test_a_limit_is_kept_and_told_once() -> None:
     assert session.handoff is None
     (words,) = notices(effects)
     assert words == (
-        "[sm] ada is not handed over any more: it was handed over as often as handoff.max_restarts"
+        "[sm] ada is not handed over any more: it was handed over as often as max_restarts"
         " allows (1). If it shall be: sm context ada --on"
     )
     again = (full(195_000, at=LATER + 1), fired(TIMER), compacting(), stopped(0, at=LATER + 2))
@@ -417,7 +417,7 @@ def test_a_context_in_which_something_was_done_counts_for_nothing(done: tuple[An
     session = after(session, fired(TIMER), at=LATER)
 
     assert passing(session).kind == AUTO
-    assert session.walkaway == replace(RULES, fruitless=0, rotations=1, rotated_at=LATER)
+    assert session.walkaway == replace(RULES, fruitless=0, rotated_at=LATER)
 
 
 def test_the_first_context_may_be_full_from_the_start() -> None:
@@ -437,7 +437,7 @@ def test_a_new_daemon_brings_its_rules_and_keeps_what_was_counted() -> None:
     rules = WalkAway(deadline=5.0, cooldown=7.0)
     session = after(TAKEN, DaemonStarted(version="2", ways=TYPING, walkaway=rules), at=LATER)
 
-    assert session.walkaway == replace(rules, rotations=1, rotated_at=LATER)
+    assert session.walkaway == replace(rules, rotated_at=LATER)
     told = DaemonStarted(version="2", ways=TYPING, walkaway=rules)
     assert after(IDLE, told).walkaway is None
 

@@ -5,25 +5,28 @@ from dataclasses import replace
 
 import pytest
 
+from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
     AgentExited,
     AgentRelaunched,
     AgentStarted,
-    EffectFailed,
     LaunchFailed,
     PaneSeen,
+    RelaunchRefused,
     TerminalLost,
 )
 from sm.core.handoff import first_prompt
+from sm.core.ids import HandoffId
 from sm.core.passage import HandoffState
 from sm.core.state import Session
 from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher
-from tests.core.samples import ADA, IDLE, handoff
+from tests.core.samples import ADA, HANDOFF, IDLE, handoff
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
 
 NEW = replace(IDLE, pane=None)
+AGAIN = RelaunchAgent(handoff=HandoffId(HANDOFF))
 
 
 @pytest.fixture
@@ -160,7 +163,7 @@ async def wrapped(world: World, folders: NoFolders) -> Session:
 async def test_an_agent_is_ended_and_started_again_with_its_first_prompt(
     world: World, launcher: Launcher, folders: NoFolders, wrapped: Session
 ) -> None:
-    outcome = await launcher.relaunch(wrapped)
+    outcome = await launcher.relaunch(wrapped, AGAIN)
 
     assert isinstance(outcome, AgentRelaunched)
     assert outcome.pane == world.agent().pane != wrapped.pane
@@ -177,16 +180,17 @@ async def test_one_that_cannot_be_started_again_is_not_ended(
 ) -> None:
     missing = replace(wrapped, agent="missing")
 
-    outcome = await launcher.relaunch(missing)
+    outcome = await launcher.relaunch(missing, AGAIN)
 
-    assert outcome == LaunchFailed(reason="missing is not a program on your PATH.")
+    reason = "missing is not a program on your PATH."
+    assert outcome == RelaunchRefused(handoff=AGAIN.handoff, reason=reason)
     assert world.calls == []
 
 
 async def test_one_whose_handoff_is_over_stays_as_it_is(
     world: World, launcher: Launcher, wrapped: Session
 ) -> None:
-    outcome = await launcher.relaunch(replace(wrapped, handoffs=()))
+    outcome = await launcher.relaunch(replace(wrapped, handoffs=()), AGAIN)
 
-    assert outcome == EffectFailed(effect="RelaunchAgent", error="the handoff is over")
+    assert outcome == RelaunchRefused(handoff=AGAIN.handoff, reason="the handoff is over")
     assert world.calls == []

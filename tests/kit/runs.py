@@ -211,7 +211,9 @@ class Run:
         return next(run for run in self.desk.runs() if run["name"] == self.name)
 
     def is_noted(self) -> bool:
-        return any(run["name"] == self.name for run in self.desk.runs())
+        """Whether its agent was started: then its terminal's size is kept."""
+        is_known = any(run["name"] == self.name for run in self.desk.runs())
+        return is_known and any(self.folder.glob("*/sessions/*/sizes.jsonl"))
 
     @property
     def folder(self) -> Path:

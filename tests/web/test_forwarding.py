@@ -128,13 +128,22 @@ async def test_what_is_known_here_is_answered_here(other: Other) -> None:
 
 
 async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
-    """Of two that tell of the same, the one behind knows more: it is its own."""
-    other.says(200, [{"id": "b", "more": True}, {"id": "c"}])
-    app = Forwarding(answering(body=[{"id": "a"}, {"id": "b"}]), lambda: [other.path])
+    """The first one tells it; unless it has it from the ledger alone, without a context."""
+    other.says(200, [{"id": "b", "context": 2}, {"id": "c", "requested_at": 1.0}, {"id": "d"}])
+    own = [{"id": "a"}, {"id": "b", "context": 0}, {"id": "d", "mine": True}]
+    app = Forwarding(answering(body=own), lambda: [other.path])
 
-    told = await call(app, "GET", "/sessions")
+    told = await call(app, "GET", "/handoffs")
 
-    assert told == (200, [{"id": "a"}, {"id": "b", "more": True}, {"id": "c"}])
+    assert told == (
+        200,
+        [
+            {"id": "a"},
+            {"id": "b", "context": 2},
+            {"id": "d", "mine": True},
+            {"id": "c", "requested_at": 1.0},
+        ],
+    )
 
 
 async def test_one_that_does_not_answer_is_left_out(other: Other, tmp_path: Path) -> None:

@@ -76,9 +76,11 @@ def runs(home: Home) -> list[Run]:
 
 def _read(path: Path) -> Run | None:
     try:
-        return cast("Run", json.loads(path.read_bytes()))
+        found = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
+    is_whole = isinstance(found, dict) and Run.__required_keys__ <= found.keys()
+    return cast("Run", found) if is_whole else None
 
 
 def sockets_of_runs(home: Home) -> list[str]:

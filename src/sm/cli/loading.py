@@ -47,6 +47,10 @@ def _clear(args: argparse.Namespace) -> int:
 
 def _channel_here() -> str:
     from sm.install import channels
+    from sm.install.files import InstallError
     from sm.settings.home import Home
 
-    return channels.find(Home.from_environment(), Path.cwd()).name
+    try:
+        return channels.find(Home.from_environment(), Path.cwd()).name
+    except InstallError as error:
+        raise RefusedError(str(error), 400) from None

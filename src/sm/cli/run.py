@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from sm.api.errors import RefusedError
+from sm.cli.output import at_least
 
 EXAMPLE = 'sm run -- claude "migrate the tests, file by file"'
 
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", metavar="NAME", help="the session's name; made up if missing")
     parser.add_argument("--channel", metavar="NAME", help="the channel its handoffs belong to")
     parser.add_argument(
-        "--max-restarts", type=int, metavar="N", help="start it again at most so often"
+        "--max-restarts", type=at_least(0), metavar="N", help="start it again at most so often"
     )
     parser.usage = (
         "sm run [--agent AGENT] [--name NAME] [--channel NAME] [--max-restarts N]"

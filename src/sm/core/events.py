@@ -95,6 +95,14 @@ class AgentRelaunched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelaunchRefused:
+    """The agent could not be started again, and was left as it is."""
+
+    handoff: HandoffId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFailed:
     reason: str
 
@@ -456,6 +464,7 @@ Event = (
     | SessionAdopted
     | AgentStarted
     | AgentRelaunched
+    | RelaunchRefused
     | LaunchFailed
     | AgentExited
     | PaneSeen

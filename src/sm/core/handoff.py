@@ -26,6 +26,7 @@ from sm.core.events import (
     HandoffCancelled,
     HandoffRequested,
     MessageQueued,
+    RelaunchRefused,
 )
 from sm.core.ids import MessageId, SessionId
 from sm.core.message import Message, MessageState, Mode
@@ -140,6 +141,9 @@ def due(session: Session, now: float) -> Result:
         return failed(session, "the agent is gone", now)
     if handoff.state is HandoffState.PROMPTING:
         return _arrived(session, handoff, now)
+    if is_relaunching(session):
+        # Its agent is being ended: whatever it still begins goes with it.
+        return session, ()
     if session.turn is not None:
         return _put_off(session, handoff, now), ()
     if session.timer(DEADLINE) is None:
@@ -344,6 +348,14 @@ def revived(session: Session, now: float) -> Session:
         session = session.with_message(over)
     again = given_up.moved(HandoffState.CLEARING, now, "revived", "its command took effect late")
     return session.with_handoff(again)
+
+
+def relaunch_refused(session: Session, event: RelaunchRefused, now: float) -> Result:
+    """Its agent could not be started again, and was not ended: it goes on where it is."""
+    handoff = session.handoff
+    if handoff is None or handoff.id != event.handoff or not is_relaunching(session):
+        return session, ()
+    return failed(session, event.reason, now)
 
 
 def outlived(handoff: Handoff, survivors: tuple[str, ...]) -> Handoff:

@@ -58,6 +58,7 @@ from sm.core.events import (
     PaneLetGo,
     PaneSeen,
     PromptAccepted,
+    RelaunchRefused,
     ReminderCancelled,
     ReminderSet,
     Renamed,
@@ -225,6 +226,7 @@ def _cleared(session: Session, event: ClearTyped, now: float) -> Result:
 _LifeEvent = (
     AgentStarted
     | AgentRelaunched
+    | RelaunchRefused
     | LaunchFailed
     | AgentExited
     | PaneSeen
@@ -246,6 +248,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return session, (KillAgent(),) if session.kill_requested else ()
         case AgentRelaunched():
             return turn.relaunched(session, event, now)
+        case RelaunchRefused():
+            return handoff.relaunch_refused(session, event, now)
         case LaunchFailed():
             intended = session.kill_requested
             return replace(session, exit=Exit(status=None, signal=None, intended=intended)), ()

@@ -144,7 +144,7 @@ def _begun_anew(
         # The first one stays: it holds what all the others are about.
         lineage = (first, *then[-(REMEMBERED_CONTEXTS - 1) :])
         session = replace(session, lineage=lineage)
-    session = monitor.begun_anew(session, now)
+    session = walkaway.rotated(monitor.begun_anew(session, now), passing)
     return handoff.context_replaced(session, now, evidence, began_at)
 
 

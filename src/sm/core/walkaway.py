@@ -148,7 +148,7 @@ def taken_over(session: Session, now: float, why: str) -> Result:
     over = _verdict(rules)
     if over:
         return _given_up(replace(session, walkaway=replace(rules, over=over)), over, now)
-    rules = replace(rules, rotations=rules.rotations + 1, rotated_at=now)
+    rules = replace(rules, rotated_at=now)
     # Counted anew: if this comes to nothing, the agent has its time again.
     session = replace(_asked(session, now), walkaway=rules).with_timer(TIMER, None)
     asked = Handoff(
@@ -164,10 +164,21 @@ def taken_over(session: Session, now: float, why: str) -> Result:
     return handoff.requested(session, HandoffRequested(handoff=asked), now, by=f"by sm: {why}")
 
 
+def rotated(session: Session, passing: Handoff | None) -> Session:
+    """A handoff has come through: one more of those that are counted."""
+    rules = session.walkaway
+    if rules is None or passing is None or not passing.clears:
+        return session
+    if passing.kind != AUTO and not session.wrapped:
+        # Its own doing, in place: that costs nobody a restart.
+        return session
+    return replace(session, walkaway=replace(rules, rotations=rules.rotations + 1))
+
+
 def _verdict(rules: WalkAway) -> str:
     """Why there is no going on, if there is none."""
     if rules.limit is not None and rules.rotations >= rules.limit:
-        return f"it was handed over as often as handoff.max_restarts allows ({rules.limit})"
+        return f"it was handed over as often as max_restarts allows ({rules.limit})"
     if rules.fruitless >= FRUITLESS:
         return "its new contexts fill up before anything is done in them"
     return ""

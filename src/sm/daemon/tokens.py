@@ -27,6 +27,9 @@ class Tokens:
         token = secrets.token_urlsafe(24)
         write_private(self._folders.folder(session) / "token", f"{token}\n".encode())
         moved = {} if self._home.is_default else {"SM_HOME": str(self._home.base)}
+        if moved and self._home.config != self._home.base / "config.toml":
+            # A run has a home of its own, but no configuration.
+            moved["SM_CONFIG"] = str(self._home.config)
         return {"CLAUDE_SESSION_MANAGER_ID": session, "SM_SESSION_TOKEN": token, **moved}
 
     def of_session(self, session: str) -> str | None:

@@ -148,7 +148,7 @@ class Actor:
             case LaunchAgent():
                 return await self._launcher.launch(self.loop.session(session_id))
             case RelaunchAgent():
-                return await self._launcher.relaunch(self.loop.session(session_id))
+                return await self._launcher.relaunch(self.loop.session(session_id), effect)
             case TakePane():
                 return await self._launcher.adopter.take(self.loop.session(session_id))
             case LetGoPane():

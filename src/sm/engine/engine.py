@@ -213,6 +213,7 @@ class Engine:
         for effect in await self.loop.load():
             self._actor.submit(effect)
         self._folders.tidy(session.id for session in self.loop.sessions)
+        await self.filing.learn({session.cwd for session in self.loop.sessions})
         for session in self.loop.sessions:
             if session.state is State.ENDED:
                 self._folders.forget_environment(session.id)
@@ -356,6 +357,7 @@ class Engine:
             wrapped=request.wrapped,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
+        await self.filing.learn({request.cwd})
         stored = self.loop.post(request.id, asked)
         if first is not None:
             ignore_outcome(self.loop.post(request.id, MessageQueued(message=first)))

@@ -6,7 +6,7 @@ never holds up a handoff.
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,8 +28,6 @@ from sm.core.state import Session
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Channels, Clock, Handoffs, Processes
 
-FILED_WITHIN = 2.0
-"""A ledger that somebody holds must not keep an agent from its next context."""
 SETTLED_AT_ONCE, LOOKED_AT = 500, 10_000
 CHANNEL_FILE = "channel.md"
 """A document an agent wrote, with the lines that say which handoff it is."""
@@ -53,14 +51,13 @@ class Filing:
     pid: int
     """Our own: whoever hands over for a session that lives in our terminal."""
     expiry: float
+    names: dict[str, str] = field(default_factory=dict)
+    """The channel of each folder that was asked for."""
 
     async def file(self, session: Session, effect: FileHandoff) -> Event:
         handoff = next((h for h in session.handoffs if h.id == effect.handoff), effect.was)
         try:
-            async with asyncio.timeout(FILED_WITHIN):
-                evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
-        except TimeoutError:
-            evidence = f"not written: it took longer than {FILED_WITHIN:.0f} s"
+            evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
         except (LedgerFailedError, DocumentError, OSError, ValueError) as error:
             evidence = f"not written: {error}"
         return HandoffFiled(handoff=effect.handoff, status=effect.status, evidence=evidence)
@@ -131,11 +128,22 @@ class Filing:
     # --- asked for by people and agents ----------------------------------------------------
 
     def channel_of(self, cwd: str) -> str | None:
-        """The channel a session's directory belongs to; None where that cannot be told."""
+        """The channel a session's directory belongs to; None where that cannot be told. Blocks."""
         try:
-            return self.channels.of(cwd).name
+            self.names[cwd] = self.channels.of(cwd).name
         except (LedgerFailedError, OSError, ValueError):
             return None
+        return self.names[cwd]
+
+    def known(self, cwd: str) -> str | None:
+        """The same, as far as it was looked up before."""
+        return self.names.get(cwd)
+
+    async def learn(self, folders: Collection[str]) -> None:
+        """Look up the channels of these folders, unless they are known."""
+        unknown = {cwd for cwd in folders if cwd not in self.names}
+        if unknown:
+            await asyncio.to_thread(lambda: [self.channel_of(cwd) for cwd in unknown])
 
     async def take(self, session: Session, channel: str | None) -> Given:
         """Give what waits in a channel to a session that asks for it."""
@@ -153,7 +161,10 @@ class Filing:
         )
         if isinstance(given, Refusal):
             raise RefusedError(given.words)
-        text = Path(given.document).read_text(errors="replace")
+        try:
+            text = Path(given.document).read_text(errors="replace")
+        except OSError as error:
+            raise RefusedError(f"{given.id} cannot be read: {error.strerror}.") from None
         about = Loaded(
             id=given.id,
             channel=given.channel,
@@ -213,7 +224,7 @@ def _has(transcript: str, handoff: HandoffId) -> bool:
     try:
         with Path(transcript).open("rb") as file:
             return any(wanted in line or prompted in line for line in file)
-    except FileNotFoundError:
+    except OSError:
         # Agents write it with the first prompt.
         return False
 

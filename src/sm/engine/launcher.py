@@ -6,18 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
     AgentExited,
     AgentRelaunched,
     AgentStarted,
-    EffectFailed,
     Event,
     LaunchFailed,
     PaneSeen,
+    RelaunchRefused,
     TerminalLost,
 )
-from sm.core.handoff import first_prompt, outlived
+from sm.core.handoff import first_prompt, is_relaunching, outlived
 from sm.core.ids import SessionId
 from sm.core.launch import (
     AgentLine,
@@ -94,24 +95,32 @@ class Launcher:
             return TerminalLost(reason=str(error))
         return AgentStarted(pane=pane)
 
-    async def relaunch(self, session: Session) -> Event:
+    async def relaunch(self, session: Session, effect: RelaunchAgent) -> Event:
         """End the agent and start it again in a new context, with its first prompt.
 
         It is ended by the very process it is; what it leaves behind in the terminal, with it.
         """
         handoff = session.handoff
-        if handoff is None:
-            return EffectFailed(effect="RelaunchAgent", error="the handoff is over")
+        if handoff is None or handoff.id != effect.handoff or not is_relaunching(session):
+            return RelaunchRefused(handoff=effect.handoff, reason="the handoff is over")
         try:
             # Planned before: an agent that cannot be started again is not ended.
-            self._planned(session, "")
-            survivors = await self._ended(session)
-            line, environment = self._planned(session, _prompt(session, handoff, survivors))
-            self._folders.prepare(session.id, line, environment, session.cwd)
+            await asyncio.to_thread(self._planned, session, "")
+        except (LaunchFailedError, OSError, ValueError, LookupError) as error:
+            return RelaunchRefused(handoff=effect.handoff, reason=str(error))
+        survivors = await self._ended(session)
+        try:
+            prompt = _prompt(session, handoff, survivors)
+            line = await asyncio.to_thread(self._prepared, session, prompt)
             pane = await self._terminal.launch(self._pane_launch(session))
         except (LaunchFailedError, OSError) as error:
             return LaunchFailed(reason=str(error))
         return AgentRelaunched(pane=pane, context=line.context, survivors=survivors)
+
+    def _prepared(self, session: Session, prompt: str) -> AgentLine:
+        line, environment = self._planned(session, prompt)
+        self._folders.prepare(session.id, line, environment, session.cwd)
+        return line
 
     async def _ended(self, session: Session) -> tuple[str, ...]:
         """End the agent; what it had started and what is still there, in words."""

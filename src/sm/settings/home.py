@@ -30,7 +30,9 @@ class Home:
         moved = os.environ.get("SM_HOME")
         if moved:
             base = Path(moved).absolute()
-            return cls(base, base / "config.toml", _runtime(), is_default=False)
+            named = os.environ.get("SM_CONFIG")
+            own = Path(named).absolute() if named else base / "config.toml"
+            return cls(base, own, _runtime(), is_default=False)
         base = _xdg("XDG_STATE_HOME", ".local/state") / "sm"
         config = _xdg("XDG_CONFIG_HOME", ".config") / "sm" / "config.toml"
         return cls(base, config, _runtime(), is_default=True)

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from sm.api.types import Problem
+from sm.core.channel import ChannelError, LedgerFailedError
 from sm.core.journal import NotStoredError
 from sm.engine.engine import Engine
 from sm.engine.handovers import NotYourselfError
@@ -181,8 +182,10 @@ def refusal(error: Exception) -> Response:
             return problem(409, str(error))
         case NotYourselfError():
             return problem(403, str(error))
-        case BadRequestError() | NameRefusedError():
+        case BadRequestError() | NameRefusedError() | ChannelError():
             return problem(400, str(error))
+        case LedgerFailedError():
+            return problem(503, str(error))
         case ClientDisconnect():
             return Response(status_code=400)
         case NotStoredError():

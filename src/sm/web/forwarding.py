@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sm.web.endpoint import BadRequestError, refusal, whole_body
+
 LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
-MARK = b"x-sm-forwarded"
+MARK_NAME = "x-sm-forwarded"
+MARK = MARK_NAME.encode()
 ANSWER_WITHIN = 5.0
 NOT_FOUND, FINE = 404, 200
 _WAITS = "/wait"
@@ -47,7 +51,11 @@ class Forwarding:
         if not sockets:
             await self._app(scope, receive, send)
             return
-        body = await _body(receive)
+        try:
+            body = await whole_body(receive)
+        except (ClientDisconnect, BadRequestError) as error:
+            await refusal(error)(scope, receive, send)
+            return
         own = await _asked(self._app, scope, body)
         if is_list and own.status == FINE:
             found = await asyncio.gather(*(_ask(path, scope, body) for path in sockets))
@@ -69,15 +77,6 @@ def _may_be_elsewhere(scope: Scope) -> bool:
     first = f"/{path.split('/')[1]}" if path.startswith("/") else ""
     is_new = scope["method"] == "POST" and path in ("/sessions", "/sessions/adopt")
     return first in LISTS and not is_new
-
-
-async def _body(receive: Receive) -> bytes:
-    parts = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
-            return b"".join(parts)
 
 
 async def _asked(app: ASGIApp, scope: Scope, body: bytes) -> Answer:
@@ -144,12 +143,18 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
 
 
 def _merged(own: Answer, others: Sequence[Answer]) -> Answer:
-    """Every list behind our own. What several tell of is told once, by who knows most: the last."""
+    """Every list behind our own, what has a time in its order. What several tell of is told once:
+    by whose it is, rather than by the ledger alone."""
     together = [msgspec.json.decode(answer.body, type=list[Any]) for answer in (own, *others)
                 if answer.status == FINE]  # fmt: skip
     items = [item for found in together for item in found]
-    told = {item.get("id") or number: item for number, item in enumerate(items)}
-    body = msgspec.json.encode(list(told.values()))
+    told: dict[Any, Any] = {}
+    for number, item in enumerate(items):
+        key = item.get("id") or number
+        if key not in told or told[key].get("context") == 0:
+            told[key] = item
+    in_order = sorted(told.values(), key=lambda item: item.get("requested_at", 0.0))
+    body = msgspec.json.encode(in_order)
     headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
     length = (b"content-length", b"%d" % len(body))
     return Answer(status=own.status, headers=(*headers, length), body=body)

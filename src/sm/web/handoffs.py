@@ -1,18 +1,19 @@
 """Handoffs: asked for by a session itself, looked at and withdrawn by anybody."""
 
-import secrets
 import time
 
 from sm.api.ids import HANDOFF_FORM, is_handoff_id, new_handoff_id
 from sm.api.types import ClearedView, HandoffView, LoadBody, LoadedView, NewHandoffBody
 from sm.core.ids import HandoffId, MessageId
 from sm.core.message import Mode
+from sm.core.notices import derived_id
 from sm.core.passage import STANDARD_INPUT
 from sm.engine.engine import NewMessage
 from sm.engine.filing import LOOKED_AT, Given
 from sm.engine.handovers import Document
-from sm.engine.naming import NotFoundError
+from sm.engine.naming import NotFoundError, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole
+from sm.web.forwarding import MARK_NAME
 from sm.web.views import filed_view, handoff_view
 
 
@@ -48,14 +49,15 @@ async def list_(call: Call) -> list[HandoffView]:
     of = call.query["session"]
     session = call.engine.find(of).id if of else None
     limit = min(max(call.query["limit"], 1), 10_000)
-    found = await call.engine.handovers.all(session=session, limit=limit)
-    filed = await call.engine.filing.all(limit)
+    found = await call.engine.handovers.all(session=session, limit=LOOKED_AT)
+    filed = await call.engine.filing.all(LOOKED_AT)
     views = [handoff_view(call.engine, handoff, filed.pop(handoff.id, None)) for handoff in found]
-    if session is None:
+    if session is None and MARK_NAME not in call.request.headers:
         # Those of runs that are over, too: their own stores are closed.
         views = [*map(filed_view, filed.values()), *views]
     channel = call.query["channel"]
-    return [view for view in views if channel in ("", view["channel"])]
+    views = [view for view in views if channel in ("", view["channel"])]
+    return sorted(views, key=lambda view: view["requested_at"])[-limit:]
 
 
 async def show(call: Call) -> HandoffView:
@@ -75,11 +77,14 @@ async def take(call: Call) -> LoadedView:
     """What waits in a channel, for the session that asks, or sent to the one it is for."""
     body: LoadBody = call.body
     session = call.engine.find(body["session"])
+    if not session.alive:
+        raise RefusedError(f"{session.name} has no running agent: it could not read it.")
     given = await call.engine.filing.take(session, body.get("channel"))
     if body.get("send"):
         sent = await call.engine.send(
             NewMessage(
-                id=MessageId(secrets.token_hex(6)),
+                # The same again is the same message.
+                id=derived_id(f"{session.id}:loaded:{given.handoff.id}"),
                 to=session.id,
                 sender=None,
                 text=given.text,

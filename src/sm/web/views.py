@@ -40,7 +40,7 @@ def session_view(engine: Engine, session: Session) -> SessionView:
         "state": session.state.value,
         "state_since": session.state_since,
         "cwd": session.cwd,
-        "channel": engine.filing.channel_of(session.cwd),
+        "channel": engine.filing.known(session.cwd),
         "parent": session.parent,
         "host": _HOST,
         "auto_handoff": session.walkaway is not None,

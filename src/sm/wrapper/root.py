@@ -8,6 +8,7 @@ process is our child and ends with us, whatever ends us.
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 import sys
 import time
@@ -69,6 +70,8 @@ def main(request: str) -> int:
         configure(run_home, settings)
         return _run(Wrapper(home, run_home, settings, asked, around))
     except (RefusedError, ChannelError) as error:
+        # Nothing ran: there is nothing to keep.
+        shutil.rmtree(home_of_run(home, asked["id"]).base, ignore_errors=True)
         return _complain(error, FAILED)
     except (ConfigError, HomeError, StoreError, OSError) as error:
         return _complain(error, WRONG)
@@ -119,10 +122,16 @@ class Wrapper:
 
     async def run(self) -> int:
         self._folders.write_scripts()
+        self._share_channels()
         tidy_runs(self._home, self._processes.started, self._began)
         with self._listening():
             async with self._engine() as (engine, intake):
                 return await self._agent(engine, intake)
+
+    def _share_channels(self) -> None:
+        """What the agent's own ``sm`` says of channels is to be what the daemon's says."""
+        self._home.channels.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._own.channels.symlink_to(self._home.channels)
 
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
@@ -161,6 +170,7 @@ class Wrapper:
                 yield engine, intake
         finally:
             await store.close()
+            self._channels.close()
 
     def _routes(self, agent: str) -> Collection[Route]:
         return [route for route in allowed_routes(self._settings)(agent) if route in ROUTES]
@@ -195,7 +205,9 @@ class Wrapper:
 
     async def _begin(self, engine: Engine) -> Session:
         asked = self._asked
-        session = await engine.new_session(
+        # Before anything secret is written: one that is killed now is tidied up after.
+        self._note()
+        return await engine.new_session(
             NewSession(
                 id=self._id,
                 name=asked["name"],
@@ -209,16 +221,15 @@ class Wrapper:
                 wrapped=True,
             )
         )
-        self._note(session)
-        return session
 
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end."""
-        seen = time.monotonic()
+        missing = None
         while engine.session(self._id).exit is None:
-            if await self._terminal.find(self._id) is not None:
-                seen = time.monotonic()
-            elif time.monotonic() - seen > UNHEARD:
+            now = time.monotonic()
+            is_there = await self._terminal.find(self._id) is not None
+            missing = None if is_there else missing or now
+            if missing is not None and now - missing > UNHEARD:
                 # A full disk takes no event. Nobody must sit before a dead terminal for that.
                 return
             with contextlib.suppress(TimeoutError):
@@ -238,12 +249,12 @@ class Wrapper:
             f" (handoff {session.handoff.id})"
         )
 
-    def _note(self, session: Session, code: int | None = None) -> None:
+    def _note(self, code: int | None = None) -> None:
         run: Run = {
-            "id": session.id,
-            "name": session.name,
-            "agent": session.agent,
-            "cwd": session.cwd,
+            "id": self._asked["id"],
+            "name": self._asked["name"],
+            "agent": self._asked["agent"],
+            "cwd": self._asked["cwd"],
             "pid": os.getpid(),
             "started": self._processes.started(os.getpid()) or 0,
             "socket": str(self._own.socket),
@@ -264,7 +275,7 @@ class Wrapper:
             sys.stderr.write(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
-            self._note(session, code)
+            self._note(code)
         self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
         return code
 

@@ -20,6 +20,9 @@ from sm.core.channel import (
 )
 from sm.core.ids import HandoffId, SessionId
 
+PATIENCE = 2.0
+"""Seconds: a ledger that somebody holds must not keep an agent from its next context."""
+
 
 class ChannelBook:
     """Fits the engine's ``Channels``."""
@@ -37,7 +40,7 @@ class ChannelBook:
     def _ledger(self) -> Ledger:
         with self._turn:
             if self._opened is None:
-                self._opened = Ledger(self._folder)
+                self._opened = Ledger(self._folder, busy_seconds=PATIENCE)
             return self._opened
 
     def close(self) -> None:

@@ -22,8 +22,8 @@ class Borrowed:
 
     def _open(self, fd: int, flags: int) -> int:
         """Opened anew: O_NONBLOCK set on theirs would be the shell's as well, and outlive us."""
-        path = os.ttyname(fd) if os.isatty(fd) else f"/proc/self/fd/{fd}"
         try:
+            path = os.ttyname(fd) if os.isatty(fd) else f"/proc/self/fd/{fd}"
             return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
         except OSError:
             copy = os.dup(fd)

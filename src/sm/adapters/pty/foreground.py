@@ -102,9 +102,10 @@ class Foreground:
         if self.child is not None:
             raise LaunchFailedError("an agent is running in this terminal already")
         self._tidy()
-        if self.recording is not None:
-            self.recording.close()
+        before = self.recording
         self.recording = Recording(launch.raw_log, launch.sizes_log, console.size, now=self._now)
+        if before is not None:
+            before.close()
         if self.exit.done():
             self.exit = self._loop.create_future()
         attributes = console.settings if console.types else None

@@ -156,8 +156,9 @@ class Leader:
         if number is signal.SIGCONT:
             self._signal_group(number)
             return
-        # Not reaped before we did it: the pid cannot be another's.
-        os.kill(self._agent, number)
+        # Not reaped before we did it: the pid cannot be another's. It may be another user's now.
+        with contextlib.suppress(PermissionError):
+            os.kill(self._agent, number)
         if number in GENTLE:
             self._signal_group(signal.SIGCONT)
 
@@ -171,9 +172,9 @@ class Leader:
     def _signal_group(self, number: signal.Signals) -> None:
         try:
             os.killpg(self._agent, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             # It gave itself another group.
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._agent, number)
 
     def _clear_up(self) -> None:
