@@ -21,7 +21,10 @@ def became(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     lines: list[list[str]] = []
 
     def execv(_: str, line: list[str]) -> None:
-        lines.append(line)
+        # What the wrapper would read.
+        os.lseek(int(line[-1]), 0, os.SEEK_SET)
+        asked = os.read(int(line[-1]), 1_000_000).decode()
+        lines.append([*line[:-1], asked])
         raise _BecameError
 
     monkeypatch.setattr(os, "execv", execv)
@@ -56,6 +59,12 @@ def test_options_before_the_dashes_are_ours(became: list[list[str]]) -> None:
 
     assert (asked["name"], asked["channel"], asked["max_restarts"]) == ("ada", "api", 3)
     assert (asked["agent"], asked["arguments"]) == ("demo", ["--name", "hers", "--", "-x"])
+
+
+def test_the_dashes_may_be_left_out(became: list[list[str]]) -> None:
+    asked = _request(became, "--name", "ada", "claude", "--model", "opus", "go")
+
+    assert (asked["agent"], asked["arguments"]) == ("claude", ["--model", "opus", "go"])
 
 
 def test_each_run_has_an_id_of_its_own(became: list[list[str]]) -> None:

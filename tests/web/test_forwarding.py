@@ -94,7 +94,9 @@ async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> N
                       authorization="Bearer t", cookie="c")  # fmt: skip
 
     assert told == (200, {"said": "other"})
-    (asked,) = other.asked
+    # Whether it has such a session at all; then the question itself.
+    looked, asked = other.asked
+    assert looked.startswith(b"GET /sessions/ada HTTP/1.1\r\n")
     assert asked.startswith(b"POST /sessions/ada/messages?x=1 HTTP/1.1\r\n")
     assert asked.endswith(b'\r\n\r\n{"text":"hi"}')
     assert MARK + b": 1" in asked
@@ -111,7 +113,7 @@ async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", "/health"), ("POST", "/hooks/ada"), ("POST", "/sessions"), ("GET", "/events")],
+    [("GET", "/health"), ("POST", "/hooks/ada"), ("GET", "/events")],
 )
 async def test_what_is_ours_alone_stays_here(other: Other, method: str, path: str) -> None:
     app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
@@ -162,3 +164,52 @@ async def test_a_refusal_elsewhere_is_an_answer(other: Other) -> None:
     app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
 
     assert await call(app, "DELETE", "/sessions/ada") == (409, {"error": "it is working"})
+
+
+async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_here(
+    other: Other,
+) -> None:
+    other.says(200, {"state": "idle"})
+    app = Forwarding(answering(body={"state": "ended"}), lambda: [other.path])
+
+    assert await call(app, "DELETE", "/sessions/ada") == (200, {"state": "idle"})
+    other.says(200, {"state": "ended"})
+    assert await call(app, "DELETE", "/sessions/ada") == (200, {"state": "ended"})
+
+
+async def test_a_name_is_taken_everywhere(other: Other) -> None:
+    other.says(200, {"state": "working"})
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    status, told = await call(app, "POST", "/sessions", b'{"name":"ada"}')
+
+    assert (status, told["error"]) == (
+        409, "The name 'ada' is taken by a run. Choose another: sm ls",
+    )  # fmt: skip
+
+
+async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
+    other.says(201, {"id": "new"})
+    app = Forwarding(answering(), lambda: [other.path], is_run=True)
+    assert await call(app, "POST", "/sessions", b'{"name":"ada"}') == (201, {"id": "new"})
+
+    alone = Forwarding(answering(), list, is_run=True)
+    status, told = await call(alone, "POST", "/sessions", b"{}")
+    assert status == 409
+    assert "no daemon is there" in told["error"]
+
+
+async def test_a_list_of_a_session_nobody_knows_here_is_asked_elsewhere(other: Other) -> None:
+    other.says(200, [{"id": "m"}])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+
+    assert await call(app, "GET", "/messages?session=ada&limit=5") == (200, [{"id": "m"}])
+
+
+async def test_a_limit_holds_for_all_together(other: Other) -> None:
+    other.says(200, [{"id": "c", "requested_at": 3.0}, {"id": "a", "requested_at": 1.0}])
+    app = Forwarding(answering(body=[{"id": "b", "requested_at": 2.0}]), lambda: [other.path])
+
+    told = await call(app, "GET", "/handoffs?limit=2")
+
+    assert [item["id"] for item in told[1]] == ["b", "c"]

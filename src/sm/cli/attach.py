@@ -22,8 +22,14 @@ def run(args: argparse.Namespace) -> int:
 def show(session: SessionDetail) -> int:
     """Become tmux, attached to the session."""
     where = session["tmux"]
+    name = session["name"]
+    if where is None and session["state"] not in ("ended", "crashed"):
+        raise RefusedError(
+            f"{name} runs in a terminal of its own (sm run): there is nothing to attach to."
+            f" See: sm tail {name}",
+            409,
+        )
     if where is None or session["state"] == "ended":
-        name = session["name"]
         raise RefusedError(f"{name} has no terminal any more. Its past: sm log {name}", 409)
     tmux = tmux_program()
     # Inside another tmux, nesting is what was asked for.

@@ -52,5 +52,7 @@ def _channel_here() -> str:
 
     try:
         return channels.find(Home.from_environment(), Path.cwd()).name
+    except FileNotFoundError:
+        raise RefusedError("This folder was deleted. Name the channel: --channel", 400) from None
     except InstallError as error:
         raise RefusedError(str(error), 400) from None

@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import sys
+import tempfile
 from pathlib import Path
 
 from sm.api.errors import RefusedError
@@ -20,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-restarts", type=at_least(0), metavar="N", help="start it again at most so often"
     )
+    parser.add_argument(
+        "line", nargs=argparse.REMAINDER, metavar="AGENT [ARGS...]", help="best behind --"
+    )
     parser.usage = (
         "sm run [--agent AGENT] [--name NAME] [--channel NAME] [--max-restarts N]"
         " -- AGENT [ARGS...]"
@@ -27,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    words = list(args.rest)
+    words = list(args.rest or args.line)
     agent = args.agent or (words.pop(0) if words else None)
     if agent is None:
         sys.stderr.write("sm: name the agent to run: sm run -- claude\n")
@@ -38,13 +42,28 @@ def run(args: argparse.Namespace) -> int:
         "name": args.name or f"{Path(agent).name}-{session[:4]}",
         "agent": agent,
         "arguments": words,
-        "cwd": str(Path.cwd()),
+        "cwd": _here(),
         "channel": args.channel,
         "max_restarts": args.max_restarts,
     }
     try:
-        # Becomes the wrapper: the shell that started us sees one process, and its exit code.
-        line = [sys.executable, "-I", "-m", "sm.wrapper", json.dumps(request)]
-        os.execv(sys.executable, line)  # noqa: S606 - no shell is wanted
+        # By a file: a prompt may be longer than one argument can be.
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+            json.dump(request, file)
+            file.flush()
+            file.seek(0)
+            os.set_inheritable(file.fileno(), True)
+            line = [sys.executable, "-I", "-m", "sm.wrapper", str(file.fileno())]
+            # Becomes the wrapper: the shell that started us sees one process, and its exit code.
+            os.execv(sys.executable, line)  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise RefusedError(f"The wrapper could not be started: {error}.", 500) from None
+
+
+def _here() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise RefusedError(
+            "This folder was deleted. Go to another, and run it there.", 400
+        ) from None

@@ -192,7 +192,8 @@ class Actor:
             return await self._launcher.adopter.end(session)
         await self._terminal.kill(session_id)
         self._launcher.forget(session_id)
-        return AgentKilled(evidence="its tmux session was ended")
+        what = "its agent" if session.wrapped else "its tmux session"
+        return AgentKilled(evidence=f"{what} was ended")
 
     async def _rename(self, session: Session, name: str) -> Event:
         if session.pane is None:

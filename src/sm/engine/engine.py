@@ -56,6 +56,8 @@ JUDGED_WITHIN = 3.0
 """How long an adopted agent's state may take to be read from its screen."""
 DRAIN_WITHIN = 5.0
 MAX_TEXT = 1_000_000
+ENVELOPE = 200
+"""Characters around a message's text, at most."""
 
 
 class SessionFolders(Folders, Protocol):
@@ -493,6 +495,7 @@ class Engine:
             return known
         if target.state is State.ENDED:
             raise RefusedError(f"{target.name} has ended. Start a new session with: sm new")
+        _refuse_unbearable(target, request.text)
         sender = self._sender(request.sender)
         now = self.clock.now()
         message = Message(
@@ -589,6 +592,16 @@ def _was_over(session: Session, before: float) -> bool:
 
 def _has_begun(session: Session) -> bool:
     return session.pane is not None or session.exit is not None
+
+
+def _refuse_unbearable(session: Session, text: str) -> None:
+    """What no route of a run can carry would wait for ever, and everything behind it too."""
+    largest = max((way.limit or 0 for way in session.ways), default=0)
+    if session.wrapped and len(text.encode("utf-16-le", "surrogatepass")) // 2 + ENVELOPE > largest:
+        raise RefusedError(
+            f"{session.name} runs in a terminal of its own, and takes {largest:,} characters"
+            " at most. Write it to a file, and send its name."
+        )
 
 
 def _checked(text: str) -> str:

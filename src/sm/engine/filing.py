@@ -190,7 +190,8 @@ class Filing:
     ) -> ChannelHandoff | None:
         """One by its id, or the beginning of it, unless somebody else runs the session it is for:
         they know more of it."""
-        found = [h for h in (await self.all(LOOKED_AT)).values() if h.id.startswith(reference)]
+        known = (await self.all(LOOKED_AT)).values()
+        found = [h for h in known if _begins(h.id, reference)]
         if len(found) != 1:
             return None
         pid, started = found[0].claimed_pid, found[0].claimed_started
@@ -227,6 +228,13 @@ def _has(transcript: str, handoff: HandoffId) -> bool:
     except OSError:
         # Agents write it with the first prompt.
         return False
+
+
+def _begins(handoff: HandoffId, reference: str) -> bool:
+    """All begin alike, with a time: the beginning of the last part will do."""
+    return bool(reference) and (
+        handoff.startswith(reference) or handoff.rpartition("-")[2].startswith(reference)
+    )
 
 
 def _words(given: ChannelHandoff | Refusal) -> str:

@@ -38,6 +38,8 @@ def build(
     health: Callable[[], Health],
     set_aside: hooks.SetAside,
     others: Others = tuple,
+    *,
+    is_run: bool = False,
 ) -> ASGIApp:
     """``others``: engines that may know what this one does not."""
     endpoints = all_endpoints(health)
@@ -53,7 +55,7 @@ def build(
         routes=[*routes(endpoints, engine), described_at],
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
-    forwarding = Forwarding(routed, others)
+    forwarding = Forwarding(routed, others, is_run=is_run)
     intake = hooks.HookIntake(engine, set_aside, otherwise=forwarding)
     return ServerErrorMiddleware(intake, handler=_unforeseen)
 

@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from typing import cast
 
 import structlog
 
@@ -26,8 +27,11 @@ from sm.adapters.store.schema import HEAD
 from sm.adapters.system import ProcessTable
 from sm.api import starting
 from sm.api.caller import environment
-from sm.api.runs import Run, RunRequest, home_of_run, parse_request, write_run
-from sm.api.types import Health
+from sm.api.client import Client, segment
+from sm.api.errors import RefusedError as ClientRefusedError
+from sm.api.errors import UnreachableError
+from sm.api.runs import Run, RunRequest, home_of_run, runs, sockets_of_runs, write_run
+from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
@@ -41,7 +45,7 @@ from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine, NewSession
-from sm.engine.naming import RefusedError
+from sm.engine.naming import NameRefusedError, RefusedError
 from sm.settings.config import ConfigError, Settings, load, registry
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
@@ -56,9 +60,12 @@ UNHEARD = 3.0
 """How long a terminal may be without an agent before the run is over, whatever is on record."""
 
 
-def main(request: str) -> int:
+def main(request: RunRequest) -> int:
     """Run the agent to its end; its exit code, or 1 or 2 where it could not be started."""
-    asked, around = parse_request(request), environment()
+    asked, around = request, environment()
+    if sys.stdin is None:
+        sys.stderr.write("sm: Standard input is closed. If nobody types, add: </dev/null\n")
+        return WRONG
     # For files that libraries make; ours are closed to others by themselves.
     os.umask(0o077)
     try:
@@ -69,7 +76,7 @@ def main(request: str) -> int:
         run_home.make()
         configure(run_home, settings)
         return _run(Wrapper(home, run_home, settings, asked, around))
-    except (RefusedError, ChannelError) as error:
+    except (RefusedError, ChannelError, NameRefusedError) as error:
         # Nothing ran: there is nothing to keep.
         shutil.rmtree(home_of_run(home, asked["id"]).base, ignore_errors=True)
         return _complain(error, FAILED)
@@ -201,10 +208,14 @@ class Wrapper:
             return (await self._terminal.exited()).code
         if exit_.signal is None and exit_.status is None and self._terminal.dismissed is not None:
             return SIGNALLED + self._terminal.dismissed
+        if session.kill_requested:
+            return (await self._terminal.exited()).code
         return _code(exit_)
 
     async def _begin(self, engine: Engine) -> Session:
         asked = self._asked
+        if await asyncio.to_thread(self._is_taken, asked["name"]):
+            raise RefusedError(f"The name {asked['name']!r} is taken. Choose another: sm ls")
         # Before anything secret is written: one that is killed now is tidied up after.
         self._note()
         return await engine.new_session(
@@ -221,6 +232,18 @@ class Wrapper:
                 wrapped=True,
             )
         )
+
+    def _is_taken(self, name: str) -> bool:
+        """Whether a run, or a session of the daemon's, lives under this name."""
+        if any(run["name"] == name for run in runs(self._home)):
+            return True
+        if not starting.is_running(self._home):
+            return False
+        try:
+            found = Client(self._home, start=False).get(f"/sessions/{segment(name)}")
+        except (ClientRefusedError, UnreachableError):
+            return False
+        return cast("SessionDetail", found)["state"] not in ("ended", "crashed")
 
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end."""
@@ -267,7 +290,7 @@ class Wrapper:
     def _ended(self, session: Session, code: int) -> int:
         exit_ = session.exit
         is_unsaid = exit_ is not None and exit_.status is None and exit_.signal is None
-        if is_unsaid and self._terminal.dismissed is None:
+        if is_unsaid and self._terminal.dismissed is None and not session.kill_requested:
             # It could not be started, or not again for its next context.
             sys.stderr.write(f"sm: {session.verdict.says}\n")
         if session.walkaway is not None and session.walkaway.over:
@@ -279,9 +302,11 @@ class Wrapper:
         self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
         return code
 
-    def _daemon(self) -> list[str]:
-        """Where the daemon answers, if it runs: it is never started from here."""
-        return [str(self._home.live_socket)] if starting.is_running(self._home) else []
+    def _others(self) -> list[str]:
+        """Where the daemon answers, if it runs (it is never started from here), and other runs."""
+        daemon = [str(self._home.live_socket)] if starting.is_running(self._home) else []
+        own = str(self._own.socket)
+        return [*daemon, *(path for path in sockets_of_runs(self._home) if path != own)]
 
     async def _serve(self, engine: Engine, intake: Intake) -> None:
         tokens = Tokens(self._own, self._folders)
@@ -301,7 +326,7 @@ class Wrapper:
                 "restarts": 0,
             }
 
-        app = build(engine, health, intake.set_aside, self._daemon)
+        app = build(engine, health, intake.set_aside, self._others, is_run=True)
         guarded = Guard(app, tokens.admin(), tokens.of_session)
         async with asyncio.TaskGroup() as tasks:
             drained = tasks.create_task(intake.run())
