@@ -73,6 +73,8 @@ def _between_contexts(desk: Desk) -> Run:
     script = desk.folder / "script"
     script.write_text(f"%usage {FULL}\n%tool true\n%work 1")
     run = desk.run("--", "demo", "--delay", "0", "--script", str(script), "Begin.")
+    # The first agent has reported: from now on, none does.
+    wait_until(lambda: run.show()["context"]["transcript"], 20, seen=run.report)
     launch = next(run.folder.glob("*/bin/launch"))
     launch.write_text(_SILENT)
     wait_until(
