@@ -33,6 +33,11 @@ The other half.
 _FIRST = "and continue from where you left off."
 
 
+def _restarts(sm: Sm) -> int:
+    """How often the worker was started again; it may be killed in the very moment."""
+    return int(cast("dict[str, Any]", Client(sm.home).get("/health"))["restarts"])
+
+
 # --- the real client -----------------------------------------------------------------------
 
 
@@ -191,11 +196,11 @@ def every_commit_of_the_real_client(
             at = first
             while True:
                 one.desk.settle()
-                restarts = sm.health()["restarts"]
+                restarts = _restarts(sm)
                 sm.plan_kill(at=sm.commits() + at, when=when)
                 one.finish(one.begin())
                 one.desk.settle()
-                was_killed = sm.health()["restarts"] - restarts
+                was_killed = _restarts(sm) - restarts
                 if was_killed == 0:
                     break
                 yield at, when, judge(one, last=1)
@@ -279,10 +284,10 @@ def every_commit(sm: Sm, *, stride: int = 1, first: int = 1) -> Iterator[tuple[i
         for when in ("before", "after"):
             at = first
             while True:
-                restarts = sm.health()["restarts"]
+                restarts = _restarts(sm)
                 sm.plan_kill(at=sm.commits() + at, when=when)
                 verdict = scripted_run(sm)
-                was_killed = sm.health()["restarts"] - restarts
+                was_killed = _restarts(sm) - restarts
                 if was_killed == 0:
                     break
                 assert was_killed == 1, f"{was_killed} restarts in one run"
