@@ -37,7 +37,10 @@ def race(sm: Sm, *, sessions: int) -> tuple[Verdict, str]:
     wait_until(lambda: _status(sm, waiting) == "consumed", 30, seen=lambda: sm.run("handoffs"))
     given = [name for name in names if _was_given(sm, name, waiting)]
     verdict = Verdict(
-        sent=1, once=int(len(given) == 1 and is_back), lost=int(not given), doubled=len(given) > 1
+        sent=1,
+        once=int(len(given) == 1 and is_back),
+        lost=int(not given),
+        doubled=int(len(given) > 1),
     )
     words = f"{sessions} sessions, given to {len(given)}"
     return verdict, words + (", active again after a crash" if is_back else ", LOST with a crash")

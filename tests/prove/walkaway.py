@@ -188,6 +188,13 @@ class Worker:
     def handoffs(self) -> list[dict[str, Any]]:
         return list(self.sm.json("handoffs", self.name, "--limit", "1000"))
 
+    def is_settled(self) -> bool:
+        """Nothing is under way: its last context may have been full, too."""
+        shown = self.sm.json("show", self.name)
+        done = [h for h in self.handoffs() if h["state"] == "done"]
+        is_open = shown["handoff"] is not None or len(done) + 1 != shown["context"]["number"]
+        return shown["state"] == "idle" and not is_open
+
     def given(self) -> list[tuple[str, str]]:
         """What its model got: by which way, and the text."""
         lines = self.sm.received_file(self.name).read_text().splitlines()
@@ -216,7 +223,7 @@ def side_by_side(
     wait_until(lambda: all(len(w.lines) >= w.steps for w in workers), timeout, seen=_seen(workers))
     verdict, rotations, compactions = Verdict(), 0, 0
     for worker in workers:
-        sm.run("wait", worker.name, "--timeout", "60")
+        wait_until(worker.is_settled, 60, seen=_seen(workers))
         verdict += judged(worker.lines, worker.wanted)
         handoffs = worker.handoffs()
         rotations += len(handoffs)

@@ -249,7 +249,8 @@ def turn_ended(
     )
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")
-    session = usage.wanted(session, now)
+    # Not before: what its record says of this turn comes a moment later.
+    session = usage.wanted(session.with_timer("usage", None), now)
     return finish_turn(session, now, how=f"failed: {failure}" if failure else hook.name)
 
 
