@@ -36,7 +36,7 @@ def test_a_note_wakes_an_idle_agent_and_leaves_the_draft(demo: Demo) -> None:
     changed = next(h for h in demo.hooks() if h["hook_event_name"] == "FileChanged")
     assert (changed["event"], changed["file_path"]) == ("add", str(demo.inbox / "note"))
     submitted = next(h for h in demo.hooks() if h["hook_event_name"] == "UserPromptSubmit")
-    stop = demo.hooks()[-1]
+    stop = next(h for h in demo.hooks() if h["hook_event_name"] == "Stop")
     assert (submitted["prompt"], stop["stop_hook_active"]) == (TOLD, True)
     enqueued, dequeued, prompt = [r for r in demo.records() if r["type"] != "mode"][1:4]
     assert (enqueued["operation"], enqueued["content"]) == ("enqueue", TOLD)
