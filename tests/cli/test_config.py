@@ -28,6 +28,17 @@ cooldown = "2m"
 deadline = "10m"
 max_document = "1MB"
 teach_agents = true
+[recovery]
+enabled = true
+auto_recover = false
+max_context_lines = 10000
+context_budget = "60%"
+snapshot_interval = "5m"
+snapshot_dir = ""
+crash_budget = "5 in 15m"
+at_once = 4
+keep_environment = true
+prompts = {"template" = ""}
 [delivery]
 routes = {}
 [redaction]
@@ -91,8 +102,8 @@ def test_json_has_the_same_tables(own: Sm) -> None:
 
     shown = own.json("config")
 
-    assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "delivery",
-                           "redaction", "channels", "daemon"]  # fmt: skip
+    assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "recovery",
+                           "delivery", "redaction", "channels", "daemon"]  # fmt: skip
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

@@ -15,6 +15,7 @@ from sm.settings.config import (
     ROUTES,
     ConfigError,
     Settings,
+    crash_budget,
     load,
     parse,
     percent,
@@ -51,6 +52,34 @@ def test_without_a_file_the_defaults_hold(path: Path) -> None:
     assert (loaded.handoff.expiry, loaded.handoff.max_restarts) == ("2h", 10)
     assert (loaded.handoff.cooldown, loaded.handoff.deadline) == ("2m", "10m")
     assert loaded.channels == {}
+    assert (loaded.recovery.auto_recover, loaded.recovery.crash_budget) == (False, "5 in 15m")
+    assert crash_budget(loaded.recovery.crash_budget) == (5, 900.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('crash_budget = "often"', "crash_budget"),
+        ('crash_budget = "0 in 5m"', "crash_budget"),
+        ('crash_budget = "5 in 0s"', "crash_budget"),
+        ('context_budget = "95%"', "context_budget"),
+        ("max_context_lines = 0", "max_context_lines"),
+        ('snapshot_interval = "now"', "snapshot_interval"),
+        ('snapshot_dir = "here"', "snapshot_dir"),
+        ("at_once = 0", "at_once"),
+        ('prompts.template = "{scrolback}"', "prompts.template"),
+    ],
+)
+def test_a_recovery_setting_without_meaning_is_refused(path: Path, text: str, key: str) -> None:
+    """What would only show at three in the morning is said when the file is read."""
+    assert f"recovery.{key} must be" in _refusal(path, f"[recovery]\n{text}\n")
+
+
+def test_a_template_may_hold_what_a_prompt_knows(path: Path) -> None:
+    """Each of the places is known, and other braces are just text."""
+    path.write_text("[recovery.prompts]\ntemplate = '{reason} {git} { x } {Y}'\n")
+
+    assert load(path).recovery.prompts.template == "{reason} {git} { x } {Y}"
 
 
 def test_what_the_file_says_is_taken(path: Path) -> None:

@@ -6,6 +6,7 @@ the timeline and the answer to ``sm explain``.
 
 from dataclasses import dataclass
 
+from sm.core.crash import Cause
 from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Way
 from sm.core.passage import Filed, Handoff
@@ -114,6 +115,7 @@ class AgentExited:
     status: int | None
     signal: int | None
     evidence: str
+    cause: Cause = Cause.UNKNOWN
     left: bool = False
     """It was seen to have taken its leave, where nobody can tell its exit code."""
 

@@ -86,6 +86,38 @@ class HandoffSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """Tell agents at their start that sm handoff exists."""
 
 
+class RecoveryPrompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What an agent is told when it is brought back."""
+
+    template: str = ""
+    """In place of sm's own words; {transcript}, {scrollback}, {handoff}, {partial_work}, {git} and
+    {reason} are filled in."""
+
+
+class RecoverySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How sessions come back whose agent, terminal or host died."""
+
+    enabled: bool = True
+    """Whether snapshots are kept, and crashed sessions can be brought back."""
+    auto_recover: bool = False
+    """Bring them back without being asked."""
+    max_context_lines: int = 10_000
+    """The most lines of the conversation or the terminal a fresh context is told."""
+    context_budget: str = "60%"
+    """The most a recovery prompt may take of the agent's window."""
+    snapshot_interval: str = "5m"
+    """How often a terminal that changed is kept, beside each turn's end."""
+    snapshot_dir: str = ""
+    """Where snapshots are kept; in each session's own folder if empty."""
+    crash_budget: str = "5 in 15m"
+    """An agent that crashes this often is not brought back by itself any more."""
+    at_once: int = 4
+    """How many sessions are brought back at the same time."""
+    keep_environment: bool = True
+    """Keep each session's environment, in a file only its owner can read, until it ends."""
+    prompts: RecoveryPrompts = RecoveryPrompts()
+
+
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How messages get into agents."""
 
@@ -108,6 +140,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     archive: Archive = Archive()
     context_monitor: ContextMonitor = ContextMonitor()
     handoff: HandoffSettings = HandoffSettings()
+    recovery: RecoverySettings = RecoverySettings()
     delivery: Delivery = Delivery()
     redaction: RedactionSettings = RedactionSettings()
     channels: dict[str, str] = {}
@@ -162,6 +195,7 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
     yield from _monitor_rules(settings.context_monitor)
     yield from _handoff_rules(settings.handoff)
+    yield from _recovery_rules(settings.recovery)
     yield from _channel_rules(settings.channels)
     for agent, routes in settings.delivery.routes.items():
         is_fine = all(route in ROUTES for route in routes)
@@ -200,6 +234,39 @@ def _handoff_rules(handoff: HandoffSettings) -> Iterator[tuple[str, bool, str]]:
     largest = handoff.max_document
     is_fine = _can(size, largest) and size(largest) > 0
     yield "handoff.max_document", is_fine, 'a size such as "1MB" or "300KB"'
+
+
+def _recovery_rules(recovery: RecoverySettings) -> Iterator[tuple[str, bool, str]]:
+    is_fine = 1 <= recovery.max_context_lines <= 1_000_000
+    yield "recovery.max_context_lines", is_fine, "between 1 and 1000000"
+    is_fine = _can(percent, recovery.context_budget) and 1 <= percent(recovery.context_budget) <= 90
+    yield "recovery.context_budget", is_fine, 'a part of the window from "1%" to "90%"'
+    interval = recovery.snapshot_interval
+    is_fine = _can(seconds, interval) and seconds(interval) >= 1
+    yield "recovery.snapshot_interval", is_fine, 'a time such as "5m" or "90s", from "1s" on'
+    place = expanded(recovery.snapshot_dir)
+    is_fine = not place or (place.startswith("/") and "\0" not in place)
+    yield "recovery.snapshot_dir", is_fine, 'an absolute folder such as "~/snapshots"'
+    is_fine = _can(crash_budget, recovery.crash_budget)
+    yield "recovery.crash_budget", is_fine, 'a number of crashes in a time, such as "5 in 15m"'
+    yield "recovery.at_once", 1 <= recovery.at_once <= 100, "between 1 and 100"
+    unknown = _BRACES.sub("", recovery.prompts.template)
+    is_fine = not re.search(r"\{[a-z_]*\}", unknown)
+    yield "recovery.prompts.template", is_fine, f"a text with {_PLACES} at most"
+
+
+def crash_budget(text: str) -> tuple[int, float]:
+    """``5 in 15m`` as a number of crashes and seconds."""
+    found = re.fullmatch(r"\s*([1-9][0-9]{0,5})\s+in\s+(\S+)\s*", text)
+    if found is None or seconds(found.group(2)) <= 0:
+        raise ValueError(text)
+    return int(found.group(1)), seconds(found.group(2))
+
+
+PLACEHOLDERS = ("transcript", "scrollback", "handoff", "partial_work", "git", "reason")
+"""What a template for recovery prompts may name."""
+_PLACES = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+_BRACES = re.compile("|".join(rf"\{{{name}\}}" for name in PLACEHOLDERS))
 
 
 def _channel_rules(channels: dict[str, str]) -> Iterator[tuple[str, bool, str]]:
@@ -267,7 +334,7 @@ _SOCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BYTES = {"B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 
 
-def _can(parse: Callable[[str], float], text: str) -> bool:
+def _can(parse: Callable[[str], object], text: str) -> bool:
     try:
         parse(text)
     except (ValueError, OverflowError):
