@@ -3,7 +3,10 @@
 What is done about it is not known here.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+from sm.core.ids import MessageId
 
 
 class Cause(StrEnum):
@@ -34,3 +37,19 @@ class Cause(StrEnum):
     def is_mass(self) -> bool:
         """Whether it took every agent there was: one incident, and no agent's own fault."""
         return self in (Cause.SERVER, Cause.REBOOT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crash:
+    """One end nobody asked for, and what it cut."""
+
+    at: float
+    cause: Cause
+    words: str
+    """What happened, for people: ``the agent was ended by signal 9``."""
+    busy: bool = False
+    """A turn was running."""
+    dialog: str | None = None
+    """A question was open."""
+    taken: tuple[MessageId, ...] = ()
+    """Messages the turn that was cut had taken."""

@@ -243,7 +243,7 @@ _LifeEvent = (
 def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
     match event:
         case AgentStarted(pane=pane):
-            session = replace(session, pane=pane, lost=False)
+            session = replace(session, pane=pane, launched_at=now, lost=False)
             session = usage.wanted(session, now) if session.adopted else session
             return session, (KillAgent(),) if session.kill_requested else ()
         case AgentRelaunched():

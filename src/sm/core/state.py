@@ -352,6 +352,8 @@ class Session:
     stop_replies: int = 0
     """Turn ends in a row that were answered with a message: agents allow only so many."""
     pane: Pane | None = None
+    launched_at: float = 0.0
+    """When its present agent was started or taken over."""
     context: Context = Context()
     tools: int = 0
     """Tool calls in this context. Stored when something else is: a rough count is enough."""

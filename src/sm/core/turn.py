@@ -338,6 +338,7 @@ def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
     session = replace(
         session,
         pane=event.pane,
+        launched_at=now,
         context=Context(number=old.number + 1, id=event.context),
         ready=False,
         bell=False,
