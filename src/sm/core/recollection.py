@@ -17,8 +17,8 @@ from sm.core.story import Request
 
 BYTES_PER_TOKEN = 3
 """Of English about four characters are a token, of code fewer: rather too many than too few."""
-LONGEST = 350_000
-"""A prompt is pasted."""
+SHORTEST, LONGEST = 2_000, 350_000
+"""Less says nothing; more is not to be pasted."""
 STATE, DOCUMENT, GIT, CUT_OFF, STILL = 0.3, 0.2, 0.05, 0.15, 0.25
 """The most of the space that each of these may take; the conversation has the rest."""
 NOTE = 12_000
@@ -46,7 +46,7 @@ def budget(percent: float, window: int, warns_at: int | None) -> int:
     most = window * percent / 100
     if warns_at is not None:
         most = min(most, max(warns_at - window / 10, warns_at / 2))
-    return min(LONGEST, int(most) * BYTES_PER_TOKEN)
+    return max(SHORTEST, min(LONGEST, int(most) * BYTES_PER_TOKEN))
 
 
 def prompt(remains: Remains, room: Room, when: When, template: str = "") -> Composed:
@@ -142,6 +142,8 @@ def _less(room: Room, lead: str) -> Room:
 
 
 def _nothing(remains: Remains, room: Room) -> str:
+    if remains.exchanges or remains.shown:
+        return "There is no room for it.\n"
     if not remains.delivered:
         return "Nothing of it could be read.\n"
     each = int(room.size * STILL) // len(remains.delivered)

@@ -1,15 +1,15 @@
 """A conversation told again in a given space: the newest exactly, the older in ever fewer words.
 
 What a person asked is kept word for word as far back as there is room; an agent's words are cut
-before that, and what tools printed goes first of all. Whatever is left out is said. Sizes are bytes
-of UTF-8.
+before that, and what tools printed goes first of all, but for a part of the very last. Whatever is
+left out is said. Sizes are bytes of UTF-8.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sm.core.exchange import Deed, Exchange, Role
+from sm.core.exchange import SM, Deed, Exchange, Role
 from sm.core.shortening import brief, count, cut, fenced, size
 
 When = Callable[[float], str]
@@ -21,6 +21,8 @@ SUMMARY = 12_000
 CALL = 220
 """Characters of what a tool was called with."""
 OUTPUT, FAILED_OUTPUT = 1_200, 2_000
+LAST_OUTPUTS = 3
+"""Of so many calls what they printed is told in any case, in a twentieth of the space each."""
 OVERHEAD = 400
 """Bytes for what is said of the whole."""
 SMALLEST = 600
@@ -93,6 +95,8 @@ class _Telling:
         self._texts: dict[int, str] = {}
         self._in_full = len(exchanges)
         """From this exchange on, all are told in full."""
+        printed = [n for n, e in enumerate(exchanges) if e.result and e.result.output.strip()]
+        self._last_outputs = printed[-LAST_OUTPUTS:]
 
     def told(self) -> Told:
         self._latest_request()
@@ -136,6 +140,9 @@ class _Telling:
             is_last = form is _Form.REQUESTS
             return self._request(number, self._size) if is_last else self._whole(number)
         match form:
+            case _Form.FULL if number in self._last_outputs:
+                output = _output(exchange, self._room.size // 20)
+                return self._put(number, f"{called(exchange)}\n{output}")
             case _Form.FULL:
                 return self._put(number, self._plain(exchange))
             case _Form.SHORT:
@@ -163,11 +170,9 @@ class _Telling:
     def _outputs(self) -> None:
         """What is left goes to what the last tools printed."""
         for number in reversed(range(self._in_full, len(self._exchanges))):
-            result = self._exchanges[number].result
-            if number not in self._texts or result is None or not result.output.strip():
+            output = _output(self._exchanges[number], FAILED_OUTPUT)
+            if number in self._last_outputs or number not in self._texts or not output:
                 continue
-            limit = FAILED_OUTPUT if result.is_failed else OUTPUT
-            output = cut(result.output.strip("\n"), limit)
             if not self._fits(output):
                 return
             self._take(output)
@@ -239,9 +244,17 @@ class _Telling:
 
     def _head(self, exchange: Exchange) -> str:
         who = f"the session {brief(exchange.sender, 60)}" if exchange.sender else "the person"
+        who = SM if exchange.sender == SM else who
         when = f", {self._when(exchange.at)}" if exchange.at else ""
         waits = ", not given to you yet" if exchange.is_waiting else ""
         return f"[{who}{when}{waits}]"
+
+
+def _output(call: Exchange, limit: int) -> str:
+    if call.result is None:
+        return ""
+    limit = min(limit, FAILED_OUTPUT if call.result.is_failed else OUTPUT)
+    return cut(call.result.output.strip("\n"), limit) if call.result.output.strip() else ""
 
 
 def called(call: Exchange) -> str:

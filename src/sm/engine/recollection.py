@@ -183,10 +183,15 @@ class Recollection:
         return remains.mapped(lambda _: next(clean))
 
     def _redacted(self, texts: list[str]) -> list[str]:
-        """At once: what is sought is made ready anew each time. One by one where a secret seems to
-        reach from one text into the next."""
+        """Many at once, for what is sought is made ready anew each time; but apart where a secret
+        seems to reach from one text into the next."""
         clean = self.drafts.redact(_BETWEEN.join(texts)).split(_BETWEEN)
-        return clean if len(clean) == len(texts) else [self.drafts.redact(text) for text in texts]
+        if len(clean) == len(texts):
+            return clean
+        if len(texts) < 2:
+            return [self.drafts.redact(text) for text in texts]
+        half = len(texts) // 2
+        return [*self._redacted(texts[:half]), *self._redacted(texts[half:])]
 
 
 def _size(session: Session, window: int, percent: float) -> int:

@@ -18,8 +18,10 @@ from sm.core.story import Request, Story
 from sm.engine.drafts import moment
 from sm.engine.ports import Dialect
 
-GARBAGE, MOSTLY = 0.15, 0.9
-"""A line with so much in it that is no text is garbage; a text with so many such lines is."""
+GARBAGE = 0.15
+"""A line with so much in it that is no text is garbage."""
+SOME, MOSTLY = 0.05, 0.9
+"""With so many such lines a text is not read as a conversation any more; or not used at all."""
 _REPLACED = "\ufffd"
 
 Log = Callable[[SessionId, int], list[str]]
@@ -101,10 +103,11 @@ class Sources:
         self.used.append(f"{name}: {count(len(legible), 'line')}")
         if self.exchanges:
             return
-        if garbage:
-            part = f"{garbage} of {len(lines)} lines"
-            self.skipped.append(f"{name}: binary garbage ({part}), the rest used as it is")
+        part = f"{garbage} of {len(lines)} lines are binary garbage"
+        if garbage > SOME * len(lines):
+            self.skipped.append(f"{name}: {part}, the rest is used as it is")
             return
+        self.skipped += [f"{name}: {part}"] if garbage else []
         self._recognise(name, self.shown)
 
     def _recognise(self, name: str, shown: Shown) -> None:
@@ -139,7 +142,7 @@ def _of_snapshot(taken: tuple[str, float] | None) -> tuple[str, list[str]]:
 
 
 def _is_text(line: str) -> bool:
-    odd = sum(not (c.isprintable() or c == "\t") or c == _REPLACED for c in line)
+    odd = sum(not (c.isprintable() or c.isspace()) or c == _REPLACED for c in line)
     return odd <= GARBAGE * len(line)
 
 
