@@ -17,10 +17,8 @@ _GIVEN = "  ⎿"
 _COMMAND = re.compile(r"/[a-z-]+$")
 """To the client, not to the agent."""
 _CALL = re.compile(r"([A-Z][A-Za-z]*|mcp__\w+)\(")
-_BOX = re.compile(r"(?:❯|>)(?:\xa0.*)?$")
 _CHOICE = re.compile(r"❯ \d+\. ")
 _GROUP = re.compile(r"  (?:Read|Searched|Listed|Fetched|Found) \d+ .*\(ctrl\+o to expand\)$")
-_RULE = ("───", "╌╌╌")
 _RUNS = re.compile(r"(?:Running…|Waiting…|\(\d+s\)$|\(ctrl\+b to run in background\))")
 _FAILED = ("Error", "Interrupted", "Exit code")
 
@@ -38,25 +36,17 @@ def read(lines: Sequence[str]) -> tuple[Exchange, ...]:
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
     """Each begins with a sign at a line's beginning, and goes on as long as lines are indented."""
     block: list[str] = []
-    is_boxed = False
-    for number, line in enumerate(lines):
-        if line.startswith(_RULE):
-            is_boxed = not is_boxed and _opens(lines, number)
+    for line in lines:
         is_begun = _ASKED.match(line) or _SAID.match(line)
-        if is_begun and not is_boxed and not _CHOICE.match(line):
+        if is_begun and not _CHOICE.match(line):
             yield block
             block = [line]
-        elif block and not is_boxed and _goes_on(line):
+        elif block and _goes_on(line):
             block.append(line)
         else:
             yield block
             block = []
     yield block
-
-
-def _opens(lines: Sequence[str], rule: int) -> bool:
-    """Whether the prompt box stands below this rule."""
-    return rule + 1 < len(lines) and _BOX.match(lines[rule + 1]) is not None
 
 
 def _goes_on(line: str) -> bool:
