@@ -271,6 +271,14 @@ def test_a_prompt_is_never_over_its_budget(
         assert "## Instructions" in told.text
 
 
+@pytest.mark.parametrize("template", ["", "{handoff}", "{handoff}{git}" * 4])
+def test_not_even_fences_take_a_prompt_over_its_budget(template: str) -> None:
+    """They grow with what stands between them."""
+    whole = replace(left(ASKED), handoff="`" * 90_000, git="`" * 90_000)
+
+    assert size(prompt(whole, Room(size=20_000, lines=99), when, template).text) <= 20_000
+
+
 def test_the_latest_request_is_exact_beside_much_else() -> None:
     wish = "Port it\n\n  with `all` its\ttests — “so” " * 20
     many = [replace(REPLY, text="so be it " * 400) for _ in range(200)]

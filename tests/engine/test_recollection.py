@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -324,21 +325,19 @@ async def test_no_secret_of_a_snapshot_or_a_handoff_is_told(desk: Desk, secrets:
 
 
 async def test_a_secret_that_reaches_from_one_text_into_another_is_hidden_too(desk: Desk) -> None:
-    """A key's beginning in one text, its end in a later one."""
-    lines = "\n".join(["MIIEpAIBAAKCAQEA1234" * 3] * 4)
-    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
-    hiding(desk).said(
-        asks("Begin", 1),
-        asks(f"{begin}\n{lines}", 2),
-        asks(f"{lines}\n{end}\nPort it", 3),
-        says("I see.", 4),
+    """Its beginning in one text, its end in the next: the other texts stay what they are."""
+    desk.redact = lambda text: re.sub("BEGIN.*?END", "[redacted:key]", text, flags=re.DOTALL)
+    desk.said(
+        asks("Port it", 1), asks("BEGIN abc", 2), asks("def END and go on", 3), says("I see.", 4)
     )
 
-    told = await desk.told()
+    told = await desk.told(unrecorded=("the last text",))
 
-    assert "MIIEpAIBAAKCAQEA" not in told.prompt
-    assert "\nBegin\n" in told.prompt
-    assert "\nPort it\n[you said]\nI see.\n" in told.prompt
+    assert "abc" not in told.prompt
+    assert "def" not in told.prompt
+    assert "\nPort it\n" in told.prompt
+    assert " and go on\n[you said]\nI see.\n" in told.prompt
+    assert "\nthe last text\n" in told.note
 
 
 async def test_what_was_asked_last_is_told_however_long_ago(desk: Desk) -> None:
@@ -353,14 +352,30 @@ async def test_what_was_asked_last_is_told_however_long_ago(desk: Desk) -> None:
 
 
 async def test_a_secret_is_hidden_before_a_text_is_cut(desk: Desk) -> None:
-    """Half a key would not be recognised any more."""
-    key = "\n".join(["MIIEpAIBAAKCAQEA1234" * 3] * 200)
-    whole = f"-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----"
-    hiding(desk).said(
-        asks("show it", 1), says(whole, 2), calls("Bash", "A", 3, command="x"), gives(whole, "A", 4)
+    """Half of it would not be recognised any more."""
+    secret = "hunter2" * 3_000
+    desk.redact = lambda text: text.replace(secret, "[redacted:password]")
+    desk.said(
+        asks("show it", 1),
+        says(f"It is {secret}", 2),
+        calls("Bash", "A", 3, command="x"),
+        gives(secret, "A", 4),
+        asks(f"and {secret}?", 5),
     )
 
-    told = await desk.told(window=10_000)
+    told = await desk.told(window=20_000, unrecorded=(secret,))
 
-    assert "MIIEpAIBAAKCAQEA" not in told.prompt
-    assert "[redacted:private-key]" in told.prompt
+    assert "hunter2" not in told.prompt + told.note
+    assert told.prompt.count("[redacted:password]") >= 4
+
+
+async def test_a_placeholder_longer_than_its_secret_takes_no_prompt_over_its_budget(
+    desk: Desk,
+) -> None:
+    desk.redact = lambda text: text.replace("pw", "[redacted:password:pw]")
+    desk.said(asks("pw " * 20_000))
+
+    told = await desk.told(window=20_000)
+
+    assert told.tokens <= 8_000
+    assert "[redacted:password:" in told.prompt
