@@ -13,6 +13,7 @@ from typing import Any
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.store.memory import MemoryStore
+from sm.core.crash import RecoveryRules
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
@@ -23,10 +24,17 @@ from sm.engine.drafts import Drafts
 from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
 from sm.engine.filing import Filing
 from sm.engine.ports import Dialects, Store
+from sm.engine.recoveries import RecoveryTerms
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
+
+
+TERMS = RecoveryTerms(
+    rules=RecoveryRules(), at_once=4, max_lines=1000, budget=60.0, template="",
+    keeps_environment=True,
+)  # fmt: skip
 
 
 class DiskFullError(Exception):
@@ -141,6 +149,7 @@ class Rig:
     routes: Collection[Route] = tuple(Route)
     thresholds: Thresholds = USUAL
     walkaway: WalkAway = field(default_factory=WalkAway)
+    recovery_terms: RecoveryTerms = TERMS
     redact: Callable[[str], str] = str
     teaches: bool = False
     """Agents are told of sm handoff."""
@@ -172,6 +181,7 @@ class Rig:
             handoff_rules=HandoffRules(
                 largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway
             ),
+            recovery_terms=self.recovery_terms,
             token=lambda session: f"token of {session}",
             redact=self.redact,
         )

@@ -15,6 +15,8 @@ from sm.engine.actor import RETRY_AFTER, Actor
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
 from sm.engine.reader import Reader
+from sm.engine.recollection import Recollection
+from sm.engine.recoverer import Recoverer
 from sm.engine.typist import Typist
 from tests.engine.rig import ADA, BOB, FlakyStore, Log, archivist_of, at_work, filing_of, requested
 from tests.engine.timelapse import NOON, LoopClock
@@ -36,7 +38,14 @@ class Stage:
         reader = Reader(dialects, LoopClock())
         kept = Path("/nowhere")
         archivist, filing = archivist_of(self.world, kept), filing_of(self.world, kept)
-        self.actor = Actor(self.world, typist, launcher, reader, archivist, filing, self.log)
+        recoverer = Recoverer(
+            self.world, processes, dialects, launcher, Recollection(archivist.drafts), LoopClock(),
+            at_once=4, sessions=lambda: self.loop.sessions,
+            next_commit=lambda: self.loop.next_commit(), message=store.message,
+        )  # fmt: skip
+        self.actor = Actor(
+            self.world, typist, launcher, reader, archivist, filing, recoverer, self.log
+        )
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)

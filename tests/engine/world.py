@@ -563,6 +563,7 @@ class ScriptedDialect:
     proves: bool
     ways: tuple[Way, ...] = TYPING
     stash_key: str | None = "C-s"
+    resumes: bool = True
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -710,6 +711,7 @@ class NoFolders:
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     lines: dict[SessionId, AgentLine] = field(default_factory=dict)
+    recovered: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
@@ -719,13 +721,28 @@ class NoFolders:
         return Path("/home/sessions") / session
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None:
         self.prepared[session] = environment
         self.lines[session] = line
+        self.recovered[session] = dict(recovery or {})
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        return dict(self.recovered.get(session, {}))
 
     def environment(self, session: SessionId) -> dict[str, str]:
+        if session not in self.prepared:
+            raise FileNotFoundError(session)
         return dict(self.prepared[session])
+
+    def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        self.prepared[session] = environment
 
     def discard(self, session: SessionId) -> None:
         del self.prepared[session]

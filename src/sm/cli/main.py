@@ -34,6 +34,7 @@ COMMANDS = {
     "remind": "send a session a message later",
     "handoff": "hand your own work over to a fresh context of yours",
     "handoffs": "handoffs with the steps that prove them",
+    "recover": "bring sessions back whose agent, terminal or host died",
     "context": "how full a session's context is",
     "channel": "which channel a folder belongs to; register folders",
     "redact": "replace the secrets in a text",

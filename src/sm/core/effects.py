@@ -8,7 +8,7 @@ or must look first.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
+from sm.core.ids import HandoffId, MessageId, PromptId, RecoveryId, SessionId
 from sm.core.message import Message
 from sm.core.passage import Filed, Handoff
 
@@ -27,6 +27,15 @@ class RelaunchAgent:
 
     repeatable: ClassVar[bool] = False
     handoff: HandoffId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverAgent:
+    """Find out what was going on, and start the agent again. Look first: another process than the
+    one that died is the one that was started before."""
+
+    repeatable: ClassVar[bool] = False
+    recovery: RecoveryId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +195,7 @@ class QueueNotice:
 Effect = (
     LaunchAgent
     | RelaunchAgent
+    | RecoverAgent
     | TakePane
     | LetGoPane
     | KillAgent

@@ -17,6 +17,9 @@ HandoffId = NewType("HandoffId", str)
 Chosen by whoever asks, so that a repeated request is recognised.
 """
 
+RecoveryId = NewType("RecoveryId", str)
+"""Eight hex digits, chosen by whoever asks, so that a repeated request is recognised."""
+
 ContextId = NewType("ContextId", str)
 """The agent's own name for one context window (Claude: its session UUID)."""
 

@@ -8,6 +8,7 @@ from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
+from sm.core.crash import RecoveryRules
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.state import Limit, Thresholds, WalkAway
@@ -15,7 +16,16 @@ from sm.daemon.tokens import Tokens
 from sm.engine.actor import Log
 from sm.engine.engine import Engine, HandoffRules
 from sm.engine.ports import Channels, Store, Terminal
-from sm.settings.config import ContextMonitor, Settings, percent, seconds, size
+from sm.engine.recoveries import RecoveryTerms
+from sm.settings.config import (
+    ContextMonitor,
+    RecoverySettings,
+    Settings,
+    crash_budget,
+    percent,
+    seconds,
+    size,
+)
 from sm.settings.home import Home
 
 Routes = Callable[[str], Collection[Route]]
@@ -61,6 +71,7 @@ def compose(
                 deadline=seconds(rules.deadline), cooldown=seconds(rules.cooldown), limit=restarts
             ),
         ),
+        recovery_terms=_recovery_terms(settings.recovery),
         render=render,
         inbox=Inboxes(folders),
         routes=routes,
@@ -87,6 +98,20 @@ def _redactor(settings: Settings) -> Callable[[str], str]:
         return Redactor(patterns=settings.redaction.patterns).redact(text)
 
     return redact
+
+
+def _recovery_terms(recovery: RecoverySettings) -> RecoveryTerms:
+    crashes, within = crash_budget(recovery.crash_budget)
+    # Without its environment, no agent can be brought back unasked.
+    is_auto = recovery.auto_recover and recovery.keep_environment
+    return RecoveryTerms(
+        rules=RecoveryRules(enabled=recovery.enabled, auto=is_auto, crashes=crashes, within=within),
+        at_once=recovery.at_once,
+        max_lines=recovery.max_context_lines,
+        budget=percent(recovery.context_budget),
+        template=recovery.prompts.template,
+        keeps_environment=recovery.keep_environment,
+    )
 
 
 def _thresholds(monitor: ContextMonitor) -> Thresholds:

@@ -19,6 +19,7 @@ from sm.core.effects import (
     QueueNotice,
     ReadActivity,
     ReadUsage,
+    RecoverAgent,
     RelaunchAgent,
     RenameTmux,
     RingBell,
@@ -43,6 +44,7 @@ from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
 from sm.engine.reader import Reader
+from sm.engine.recoverer import Recoverer
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -64,6 +66,7 @@ class Actor:
         reader: Reader,
         archivist: Archivist,
         filing: Filing,
+        recoverer: Recoverer,
         log: Log,
     ) -> None:
         self._terminal = terminal
@@ -71,6 +74,7 @@ class Actor:
         self._reader = reader
         self._archivist = archivist
         self._filing = filing
+        self._recoverer = recoverer
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -149,6 +153,8 @@ class Actor:
                 return await self._launcher.launch(self.loop.session(session_id))
             case RelaunchAgent():
                 return await self._launcher.relaunch(self.loop.session(session_id), effect)
+            case RecoverAgent():
+                return await self._recoverer.recover(self.loop.session(session_id), effect)
             case TakePane():
                 return await self._launcher.adopter.take(self.loop.session(session_id))
             case LetGoPane():

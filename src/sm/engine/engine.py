@@ -47,6 +47,9 @@ from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.naming import RefusedError
 from sm.engine.ports import Channels, Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
 from sm.engine.reader import Reader
+from sm.engine.recollection import Recollection
+from sm.engine.recoverer import Recoverer
+from sm.engine.recoveries import Environments, Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
@@ -60,7 +63,7 @@ ENVELOPE = 200
 """Characters around a message's text, at most."""
 
 
-class SessionFolders(Folders, Protocol):
+class SessionFolders(Folders, Environments, Protocol):
     """The folders, as far as new sessions need them."""
 
     def discard(self, session: SessionId) -> None: ...
@@ -150,6 +153,7 @@ class Engine:
         handoffs: Handoffs,
         channels: Channels,
         handoff_rules: HandoffRules,
+        recovery_terms: RecoveryTerms,
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
@@ -190,7 +194,21 @@ class Engine:
             pid=os.getpid(),
             expiry=handoff_rules.expiry,
         )
-        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, self.filing, log)
+        self.recoverer = Recoverer(
+            terminal,
+            processes,
+            dialects,
+            self._launcher,
+            Recollection(self.drafts),
+            clock,
+            at_once=recovery_terms.at_once,
+            sessions=lambda: self.loop.sessions,
+            next_commit=lambda: self.loop.next_commit(),
+            message=store.message,
+        )
+        self._actor = Actor(
+            terminal, typist, self._launcher, reader, archivist, self.filing, self.recoverer, log
+        )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(
@@ -204,6 +222,17 @@ class Engine:
         )
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
+        )
+        self._rescue = recovery_terms.rules
+        self.recoveries = Recoveries(
+            self.loop,
+            self.recoverer,
+            folders,
+            clock,
+            terms=recovery_terms,
+            identity=identity,
+            clean=dialects.clean,
+            raw_log=folders.raw_log,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
 
@@ -226,7 +255,7 @@ class Engine:
                 await drain(self)
             self.loop.start_timers()
             for session in list(self.loop.sessions):
-                if session.alive:
+                if session.state is not State.ENDED:
                     started = self._started(session, version)
                     ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
@@ -249,6 +278,7 @@ class Engine:
             ways=ways,
             thresholds=self._thresholds,
             walkaway=self._handoff_rules.walkaway,
+            rescue=self._rescue,
         )
 
     # --- reading -------------------------------------------------------------------------
@@ -357,6 +387,7 @@ class Engine:
             monitored=request.monitored,
             walkaway=self._handoff_rules.walkaway if request.auto_handoff else None,
             wrapped=request.wrapped,
+            rescue=self._rescue,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         await self.filing.learn({request.cwd})

@@ -19,7 +19,7 @@ from sm.core.events import (
     TerminalLost,
 )
 from sm.core.handoff import first_prompt, is_relaunching, outlived
-from sm.core.ids import SessionId
+from sm.core.ids import ContextId, SessionId
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -29,7 +29,7 @@ from sm.core.launch import (
 )
 from sm.core.passage import Handoff
 from sm.core.state import Session
-from sm.core.terminal import View
+from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
 from sm.engine.looking import look_at
 from sm.engine.ports import Dialects, Processes, Terminal
@@ -50,8 +50,17 @@ class Folders(Logs, Protocol):
     def folder(self, session: SessionId) -> Path: ...
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None: ...
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        """What was noted of the recovery it was last started by."""
 
     def environment(self, session: SessionId) -> dict[str, str]:
         """What the session's agent was started with; raises OSError."""
@@ -132,7 +141,33 @@ class Launcher:
             if self._processes.started(one.pid) == one.started
         )
 
-    def _planned(self, session: Session, prompt: str) -> tuple[AgentLine, Mapping[str, str]]:
+    async def start_again(
+        self,
+        session: Session,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        note: Mapping[str, str],
+    ) -> Pane:
+        """Start an agent that died in the place of its remains. Raises as the terminal does."""
+        await asyncio.to_thread(
+            lambda: self._folders.prepare(session.id, line, environment, session.cwd, recovery=note)
+        )
+        await self._terminal.kill(session.id)
+        return await self._terminal.launch(self._pane_launch(session))
+
+    def noted(self, session: Session) -> dict[str, str]:
+        """What was noted of the recovery its agent was last started by."""
+        return self._folders.recovery(session.id)
+
+    def planned_again(
+        self, session: Session, resume: ContextId | None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
+        """How its agent is started once more: with its own record, or afresh."""
+        return self._planned(session, None, resume=resume)
+
+    def _planned(
+        self, session: Session, prompt: str | None, *, resume: ContextId | None = None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
         environment = self._folders.environment(session.id)
         request = LaunchRequest(
             session=session.id,
@@ -144,6 +179,8 @@ class Launcher:
             hook_command=str(self._folders.hook_command),
             hook_url=self._hook_url(session.id),
             prompt=prompt,
+            resume=resume,
+            afresh=True,
         )
         return self._dialects.named(session.agent).plan(request), environment
 

@@ -120,6 +120,8 @@ class Dialect(Protocol):
     name: str
     proves: bool
     """Whether it reports what it accepted."""
+    resumes: bool
+    """Whether it can be started again with its own record of a context."""
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
