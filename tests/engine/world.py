@@ -125,6 +125,9 @@ class Agent:
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
 
+    revivals: int = 0
+    """How often it was started in the place of a dead one."""
+
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
     status: AgentStatus | None = None
@@ -144,9 +147,13 @@ class Agent:
             socket="/tmp/tmux",
             session=self.tmux_name,
             id=PaneId(f"%{self.number}"),
-            pid=100 + self.number,
+            pid=self.pid,
             started=STARTED,
         )
+
+    @property
+    def pid(self) -> int:
+        return 100 + self.number + 1000 * self.revivals
 
     @property
     def transcript(self) -> str:
@@ -227,6 +234,17 @@ class Agent:
             self.transcripts[self.transcript].pop()
             if envelope.message_in(self.box) is not None:
                 self.wrongs.append(f"undone: {self.box!r}")
+
+    def revive(self, *, fresh: bool) -> None:
+        """Started in its own pane again: what it had in its box and its hands is gone, what it
+        wrote down is not. tmux keeps its marks."""
+        self.revivals += 1
+        self.dead = self.gone = self.stopped = self.in_mode = self.watches = False
+        self.exit_status, self.sign, self.drawn = None, Sign.PROMPT, None
+        self.box = self.stash = ""
+        self.running, self.awaiting, self.beside, self.notes = [], [], [], []
+        self.contexts += 1 if fresh else 0
+        self.hooks.append(self.context_started("startup" if fresh else "resume"))
 
     def start(self) -> None:
         self.hooks.append(self.context_started("startup"))
@@ -337,7 +355,12 @@ class Agent:
         self.hooks.append(TurnFailed(hook=self.hook("StopFailure"), error="overloaded"))
 
     def die(self, status: int = 1) -> None:
+        """What it was given is on record by then."""
         self.dead, self.exit_status = True, status
+        self.transcripts = {
+            path: [replace(line, at=min(line.at, self.now() - RECORDED_AFTER)) for line in lines]
+            for path, lines in self.transcripts.items()
+        }
 
     def hook(self, name: str) -> Hook:
         return Hook(
@@ -382,6 +405,8 @@ class World:
     breaks: Exception | None = None
     """The next paste ends in this error, which nobody foresaw."""
     refuses_launch: bool = False
+    forgets: bool = False
+    """Agents that are started again begin a new context."""
 
     def agent(self, session: str = "ada") -> Agent:
         return self.agents[SessionId(session)]
@@ -413,6 +438,20 @@ class World:
         agent.start()
         self._answered()
         return agent.pane
+
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """In place: what the agent wrote stays, what it had in its box and its hands does not."""
+        self._answers()
+        self.calls.append(f"relaunch {launch.session}")
+        if self.refuses_launch:
+            raise LaunchFailedError(f"{launch.cwd} is not a folder")
+        dead = self.agents.get(launch.session)
+        if dead is None:
+            self.add(launch.session).start()
+        else:
+            dead.revive(fresh=self.forgets)
+        self._answered()
+        return self.agents[launch.session].pane
 
     async def find(self, session: SessionId) -> Pane | None:
         self._answers()
@@ -520,7 +559,8 @@ class ProcessTable:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
-        return None if self._at(pid).dead else STARTED
+        found = [a for a in self.world.agents.values() if a.pid == pid and not a.dead]
+        return STARTED if found else None
 
     def is_foreground(self, pid: int) -> bool:
         return self._at(pid).foreground
@@ -572,8 +612,13 @@ class ScriptedDialect:
             argv=(request.agent,) if request.prompt is None else (request.agent, request.prompt),
             environment={},
             files={},
-            context=ContextId(f"context of {request.session}"),
+            context=request.resume or self._next_context(request),
         )
+
+    def _next_context(self, request: LaunchRequest) -> ContextId:
+        known = self.world.agents.get(request.session)
+        number = known.contexts + 1 if known is not None and request.afresh else 1
+        return ContextId(f"context of {request.session}" + (f".{number}" if number > 1 else ""))
 
     def decode_hook(
         self, payload: bytes, *, hook: HookId, at: float, answerable: bool

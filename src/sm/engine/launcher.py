@@ -152,8 +152,7 @@ class Launcher:
         await asyncio.to_thread(
             lambda: self._folders.prepare(session.id, line, environment, session.cwd, recovery=note)
         )
-        await self._terminal.kill(session.id)
-        return await self._terminal.launch(self._pane_launch(session))
+        return await self._terminal.relaunch(self._pane_launch(session))
 
     def noted(self, session: Session) -> dict[str, str]:
         """What was noted of the recovery its agent was last started by."""

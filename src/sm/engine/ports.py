@@ -79,6 +79,9 @@ class Terminal(Protocol):
 
     async def launch(self, launch: PaneLaunch) -> Pane: ...
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent in the place of one that died."""
+
     async def find(self, session: SessionId) -> Pane | None:
         """The pane tagged with this session, if this server has it."""
 

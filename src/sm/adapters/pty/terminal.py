@@ -94,6 +94,9 @@ class PtyTerminal:
 
     # --- for the engine ------------------------------------------------------------------
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        return await self.launch(launch)
+
     async def launch(self, launch: PaneLaunch) -> Pane:
         """Start the agent, or find the one that runs. Raises LaunchFailedError."""
         foreground = self._connected

@@ -112,6 +112,9 @@ class TmuxRouter:
 
     # --- as any terminal -----------------------------------------------------------------
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        return await self._own.relaunch(launch)
+
     async def launch(self, launch: PaneLaunch) -> Pane:
         return await self._own.launch(launch)
 

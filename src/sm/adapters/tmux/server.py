@@ -5,6 +5,7 @@ of this home is never shown, typed into or killed. "Unreachable" is raised, "gon
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import shlex
@@ -37,7 +38,7 @@ from sm.adapters.tmux.formats import (
     typable,
 )
 from sm.adapters.tmux.guest import GuestClient
-from sm.adapters.tmux.launching import COLS, ROWS, launch_list, tmux_name
+from sm.adapters.tmux.launching import COLS, ROWS, launch_list, respawn_list, tmux_name
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
@@ -45,6 +46,9 @@ from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableErr
 from sm.core.terminal import Pane, PaneStatus, View
 
 T = TypeVar("T")
+
+ANEW = b"\x1b[!p\x1b[?1049l\x1b[m\x1b[H\x1b[2J"
+"""In a log that goes on: tmux begins a new agent's screen empty, whatever the old one left on."""
 
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
@@ -124,6 +128,27 @@ class TmuxTerminal:
             raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as soon as it was made")
         return pane
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent in the place of one that died: in its own pane, where that is left, with
+        its scrollback and whoever looks at it."""
+        found = next((p for p in await self.panes() if p.sm_session == launch.session), None)
+        if found is None or not found.dead:
+            # Whatever runs in its pane now is not the agent.
+            await self.kill(launch.session)
+            return await self.launch(launch)
+        _check_startable(launch)
+        self._begin_logs(launch, found.id)
+        try:
+            await self.control.run(
+                *respawn_list(launch, found.id, home=self._home, pipe=_pipe_into(launch.raw_log))
+            )
+        except TmuxError as error:
+            raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
+        pane = await self.find(launch.session)
+        if pane is None:
+            raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as it was started in")
+        return pane
+
     async def _launch(self, launch: PaneLaunch) -> None:
         for attempt in count(1):
             name = tmux_name(launch.tmux_session, attempt)
@@ -139,9 +164,16 @@ class TmuxTerminal:
                 raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
             return
 
-    def _begin_logs(self, launch: PaneLaunch) -> None:
-        """Create both logs, closed to others, and note the size the pane will begin with."""
-        self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+    def _begin_logs(self, launch: PaneLaunch, pane: PaneId | None = None) -> None:
+        """Create both logs, closed to others, and note the size the pane will begin with: one
+        that is left has its own already."""
+        if pane is None:
+            self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+        with contextlib.suppress(OSError):  # a log that cannot be written was told of above
+            raw = Path(launch.raw_log)
+            if raw.exists() and raw.stat().st_size:
+                with raw.open("ab") as log:
+                    log.write(ANEW)
 
     def _note_size(self, raw_log: str, sizes_log: str, cols: int, rows: int) -> None:
         try:
