@@ -30,6 +30,8 @@ PAUSES = (0.0, 1.0, 5.0, 15.0, 60.0)
 """Before the first, second… try in a row."""
 FULL = 0.8
 """A context fuller than this part of what it can hold is not worth going on with."""
+SETTLED_AFTER = 30.0
+"""An agent that lived so long was well."""
 AFTER_LIMIT = 300.0
 """A model's service that refused for a limit will refuse again at once."""
 
@@ -61,12 +63,19 @@ def not_started(session: Session, reason: str, now: float) -> Session:
 
 
 def _counted(session: Session, cause: Cause, now: float) -> Session:
-    """With one more crash, if it was the agent's own; what is long ago does not count."""
+    """With one more crash, if it counts against it; what is long ago does not."""
     since = now - session.rescue.within
     recent = tuple(at for at in session.crashes if at > since)
-    if not cause.is_mass:
+    if _is_own(session, cause, now):
         recent = (*recent, now)[-session.rescue.crashes :]
     return replace(session, crashes=recent)
+
+
+def _is_own(session: Session, cause: Cause, now: float) -> bool:
+    """A tmux server or a host that ends is no agent's fault; one that ends each time, just after
+    its agents came back, may be."""
+    came_back = bool(session.recoveries) and now - session.launched_at < SETTLED_AFTER
+    return not cause.is_mass or came_back
 
 
 def _planned(session: Session, cause: Cause, now: float) -> Result:
@@ -77,7 +86,8 @@ def _planned(session: Session, cause: Cause, now: float) -> Result:
     count = len(session.crashes)
     if count >= rules.crashes:
         return _given_up(session, now)
-    pause = PAUSES[min(max(count - 1, 0), len(PAUSES) - 1)]
+    is_own = _is_own(session, cause, now)
+    pause = PAUSES[min(max(count - 1, 0), len(PAUSES) - 1)] if is_own else 0.0
     if cause is Cause.LIMIT:
         pause = max(pause, AFTER_LIMIT)
     return session.with_timer(TIMER, now + pause), ()
