@@ -14,9 +14,10 @@ from sm.core.ids import ContextId, SessionId
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import State
 from sm.core.terminal import AgentStatus, Sign
+from sm.engine.due import DRAWN, PAUSE, RETRY
 from sm.engine.engine import Engine, NewAdoption
 from sm.engine.naming import NotFoundError, RefusedError
-from sm.engine.snapshots import DRAWN, PAUSE, RETRY, SnapshotRules
+from sm.engine.snapshots import LEISURE, LONGEST_REST, SnapshotRules
 from tests.engine.rig import ADA, BOB, Rig, new
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, NoFolders
@@ -142,7 +143,7 @@ async def test_a_turn_that_ends_while_another_is_being_kept_is_not_missed(studio
         await asyncio.sleep(SOON)
         assert studio.kept(BOB) == []
         ada.stuck.set()
-        await asyncio.sleep(SOON)
+        await asyncio.sleep(SOON + LONGEST_REST)
 
     assert studio.kept(BOB) == [("bob's", Why.TURN_END)]
 
@@ -160,10 +161,27 @@ async def test_one_is_taken_after_the_other(studio: Studio) -> None:
         await asyncio.sleep(SOON)
         assert studio.dumps == 1
         gate.set()
-        await asyncio.sleep(SOON)
+        await asyncio.sleep(SOON + LONGEST_REST)
 
     assert studio.dumps == 100
     assert studio.kept(SessionId("s99")) == [("of s99", Why.TURN_END)]
+
+
+async def test_most_of_the_time_belongs_to_others(studio: Studio) -> None:
+    """Sessions that end their turns all the time, on a machine that is slow, take a tenth of it."""
+    async with studio.running():
+        agents = [
+            await studio.rig.start(studio.engine, SessionId(f"s{n}"), name=f"s{n}")
+            for n in range(50)
+        ]
+        for agent in agents:
+            agent.slow = 0.1
+            await studio.turn(agent, f"of {agent.session}")
+        await asyncio.sleep(DRAWN)
+        before = studio.dumps
+        await asyncio.sleep(20)
+
+    assert 20 / 0.1 / (LEISURE + 1) - 3 <= studio.dumps - before <= 20 / 0.1 / (LEISURE + 1) + 1
 
 
 async def test_what_changed_is_kept_on_the_heartbeat(studio: Studio) -> None:

@@ -95,6 +95,8 @@ class Agent:
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
+    slow: float = 0.0
+    """Seconds that a dump of it takes."""
     in_mode: bool = False
     leaves_mode: bool = True
     tmux_name: str = ""
@@ -437,7 +439,9 @@ class World:
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
     ) -> bytes | None:
         self.dumps += 1
-        view = await self.look(pane)
+        view, agent = await self.look(pane), self._in(pane)
+        if agent is not None and agent.slow:
+            await asyncio.sleep(agent.slow)
         if view is None or of not in (None, view.session):
             return None
         return "".join(f"{line}\n" for line in view.lines[-(lines or 0) :]).encode()

@@ -14,20 +14,18 @@ from dataclasses import dataclass
 from sm.core.ids import SessionId
 from sm.core.launch import LaunchFailedError, TerminalUnreachableError
 from sm.core.snapshot import Snapshot, Why
-from sm.core.state import Session, State
+from sm.core.state import Session
 from sm.engine.actor import Log
+from sm.engine.due import DRAWN, Due
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Snapshots, Terminal
 
-DRAWN = 1.0
-"""Agents report the end of a turn before they have drawn it to its end."""
-PAUSE = 5.0
-"""From one snapshot of a session to the next one that nobody asked for."""
-RETRY = 30.0
-"""After one that failed."""
 GLANCE = 0.25
 """Between two looks at what was committed: there may be a thousand commits a second."""
+LEISURE, LONGEST_REST = 9.0, 2.0
+"""After each, so many times as long as it took (and so many seconds at most) belong to others: a
+thousand sessions that end their turns must not keep a hook waiting."""
 NEWEST = "newest"
 
 
@@ -49,78 +47,6 @@ class NotTakenError(Exception):
         super().__init__(words)
         self.again = again
         """Another time it may go better."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mark:
-    """What tells one turn's end from another: some come without a report, some without a turn."""
-
-    reported: float = 0.0
-    context: int = 0
-    turns: int = 0
-    crashed: bool = False
-
-    @classmethod
-    def of(cls, session: Session) -> "_Mark":
-        return cls(
-            reported=session.turn_ended_at,
-            context=session.context.number,
-            turns=session.context.turns,
-            crashed=session.state is State.CRASHED,
-        )
-
-    def ends_more_than(self, before: "_Mark") -> bool:
-        counted = before.turns if self.context == before.context else 0
-        return self.reported > before.reported or self.turns > counted
-
-
-@dataclass(slots=True, kw_only=True)
-class _Known:
-    """One session, as far as its snapshots are concerned. Times are the event loop's."""
-
-    mark: _Mark = _Mark()
-    due: float | None = None
-    """When to keep a turn's end, or a crash, where there is one that is not kept."""
-    drawn: float = 0.0
-    """When the last of them is drawn."""
-    why: Why = Why.TURN_END
-    beats: bool = False
-    """A heartbeat found something new."""
-    rests: float = 0.0
-    """Until when nothing is taken that nobody asked for."""
-    size: int | None = None
-    """That of the raw log, as far as it is kept."""
-    failure: str = ""
-    """What was told last."""
-
-    def note(self, session: Session, now: float) -> None:
-        """Look whether a turn has ended, or its agent, since the last look."""
-        before, self.mark = self.mark, _Mark.of(session)
-        if self.mark.crashed != before.crashed:
-            # At once: it may be brought back, in another pane. If it was, there is nothing left.
-            self.why, self.drawn = Why.CRASH, now
-            self.due = now if self.mark.crashed else None
-        elif self.mark.ends_more_than(before):
-            self.why, self.drawn = Why.TURN_END, now + DRAWN
-            self.due = self.drawn if self.due is None else self.due
-
-    def cover(self, size: int | None, began: float) -> None:
-        """What was drawn when a snapshot was begun is kept; what ended later is still to be."""
-        self.size, self.beats, self.failure = size, False, ""
-        self.rests = began + PAUSE
-        if self.due is not None:
-            self.due = self.drawn if self.drawn > began else None
-
-    def fail(self, now: float, *, again: bool) -> None:
-        self.beats, self.rests = False, now + RETRY
-        if not again:
-            self.due = None
-
-    @property
-    def when(self) -> float | None:
-        """When the next one is to be taken."""
-        wanted = 0.0 if self.beats else self.due
-        return None if wanted is None else max(wanted, self.rests)
 
 
 class Photographer:
@@ -145,7 +71,7 @@ class Photographer:
         self._log = log
         self._log_size = log_size
         self._redact = redact
-        self._known: dict[SessionId, _Known] = {}
+        self._known: dict[SessionId, Due] = {}
         self._one_at_a_time = asyncio.Lock()
 
     # --- by itself -----------------------------------------------------------------------
@@ -169,7 +95,7 @@ class Photographer:
     async def _recall(self) -> None:
         """A turn may have ended while nobody was there to keep it."""
         for session in list(self._loop.sessions):
-            self._known[session.id] = known = _Known(mark=_Mark.of(session))
+            self._known[session.id] = known = Due(seen=session)
             if session.alive and session.turn_ended_at:
                 last = await self.last(session.id)
                 if last is None or last.at < session.turn_ended_at + DRAWN:
@@ -178,7 +104,7 @@ class Photographer:
     def _note(self) -> None:
         living = {session.id: session for session in self._loop.sessions}
         for session in living.values():
-            self._known.setdefault(session.id, _Known()).note(session, _now())
+            self._known.setdefault(session.id, Due()).note(session, _now())
         for gone in self._known.keys() - living.keys():
             del self._known[gone]
 
@@ -190,18 +116,18 @@ class Photographer:
 
     def _waiting(self) -> Iterator[tuple[float, SessionId]]:
         """When which session is to have a snapshot."""
-        for session in self._loop.sessions:
-            known = self._known.get(session.id)
-            if known is not None and known.when is not None and _can_be_seen(session):
-                yield known.when, session.id
+        for session_id, known in self._known.items():
+            if (when := known.when) is not None and known.can_be_seen:
+                yield when, session_id
 
     async def _take_one(self) -> bool:
         """Whether there was one to be taken."""
         when, session_id = min(self._waiting(), default=(0.0, None))
         if session_id is None or when > _now():
             return False
-        known = self._known[session_id]
+        known, began = self._known[session_id], _now()
         await self.take(session_id, Why.HEARTBEAT if known.due is None else known.why)
+        await asyncio.sleep(min(LEISURE * (_now() - began), LONGEST_REST))
         return True
 
     async def _rest(self, beat: float) -> None:
@@ -248,7 +174,7 @@ class Photographer:
         async with self._one_at_a_time:
             began, at, size = _now(), self._loop.clock.now(), self._log_size(session_id)
             text = await self._dumped(session_id)
-            known = self._known.get(session_id, _Known())
+            known = self._known.get(session_id, Due())
             # An empty screen tells nothing, and would stand before one that does.
             taken = await self._written(session_id, text, at, why) if text.strip() else None
             known.cover(size, began)
@@ -279,7 +205,7 @@ class Photographer:
         return text
 
     def _failed(self, session_id: SessionId, why: str, *, again: bool) -> None:
-        known = self._known.get(session_id, _Known())
+        known = self._known.get(session_id, Due())
         known.fail(_now(), again=again)
         if why != known.failure:
             known.failure = why
@@ -320,12 +246,6 @@ def _chosen(session: Session, found: list[Snapshot], which: str) -> Snapshot:
         return fitting[0]
     what = "Several snapshots begin" if fitting else f"No snapshot of {session.name} begins"
     raise NotFoundError(f"{what} with {which!r}. See: sm snapshot {session.name} --list")
-
-
-def _can_be_seen(session: Session) -> bool:
-    """A crashed agent's pane may still stand there."""
-    is_there = session.alive or session.state is State.CRASHED
-    return is_there and session.pane is not None and not session.lost
 
 
 def _now() -> float:
