@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.store.memory import MemoryStore
@@ -23,8 +24,9 @@ from sm.engine.archivist import Archivist
 from sm.engine.drafts import Drafts
 from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
 from sm.engine.filing import Filing
-from sm.engine.ports import Dialects, Store
+from sm.engine.ports import Dialects, Snapshots, Store
 from sm.engine.recoveries import RecoveryTerms
+from sm.engine.snapshots import SnapshotRules
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -154,10 +156,12 @@ class Rig:
     teaches: bool = False
     """Agents are told of sm handoff."""
     kept: Path = field(default_factory=lambda: Path(tempfile.mkdtemp()))
-    """Where handoffs are kept."""
+    """Where handoffs and snapshots are kept."""
+    snapshot_rules: SnapshotRules = field(default_factory=SnapshotRules)
 
     def __post_init__(self) -> None:
         self.processes = ProcessTable(self.world)
+        self.snapshots: Snapshots = SnapshotFolders(lambda s: self.kept / s / "snapshots")
         weakref.finalize(self, shutil.rmtree, self.kept)
 
     def build(self) -> Engine:
@@ -184,6 +188,8 @@ class Rig:
             recovery_terms=self.recovery_terms,
             token=lambda session: f"token of {session}",
             redact=self.redact,
+            snapshots=self.snapshots,
+            snapshot_rules=self.snapshot_rules,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

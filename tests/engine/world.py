@@ -95,6 +95,8 @@ class Agent:
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
+    slow: float = 0.0
+    """Seconds that a dump of it takes."""
     in_mode: bool = False
     leaves_mode: bool = True
     tmux_name: str = ""
@@ -130,6 +132,8 @@ class Agent:
 
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
+    piped: bool = False
+    """Somebody else has its output."""
     status: AgentStatus | None = None
     """What it says in its state file, where that is not simply what it does."""
 
@@ -398,6 +402,8 @@ class World:
     agents: dict[SessionId, Agent] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     """What was asked of tmux, looks left out."""
+    dumps: int = 0
+    """How often what a pane holds was asked for."""
     silent: bool = False
     """tmux does not answer, and does nothing either."""
     hang: str | None = None
@@ -468,9 +474,16 @@ class World:
             await agent.stuck.wait()
         return agent.view() if agent is not None else None
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        view = await self.look(pane)
-        return None if view is None else "".join(f"{line}\n" for line in view.lines).encode()
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        self.dumps += 1
+        view, agent = await self.look(pane), self._in(pane)
+        if agent is not None and agent.slow:
+            await asyncio.sleep(agent.slow)
+        if view is None or of not in (None, view.session):
+            return None
+        return "".join(f"{line}\n" for line in view.lines[-(lines or 0) :]).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         self._answers()
@@ -527,7 +540,7 @@ class World:
             command="scripted",
             owner=agent.owner,
             is_ours=agent.owner is not None,
-            piped=False,
+            piped=agent.piped,
         )
 
     async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:

@@ -446,6 +446,27 @@ class LogView(TypedDict):
     bytes: int
 
 
+class SnapshotView(TypedDict):
+    """What a session's terminal held at one time, as `sm snapshot --json` lists it."""
+
+    name: str
+    session: str
+    path: str
+    at: float
+    lines: int
+    size: int
+    """In bytes."""
+    why: str
+    """turn end, crash, heartbeat or asked."""
+
+
+class SnapshotText(SnapshotView):
+    """One of them, as `sm snapshot --show --json` prints it."""
+
+    text: str
+    """Without secrets."""
+
+
 class SpoolView(TypedDict):
     waiting: int
     bad: list[str]

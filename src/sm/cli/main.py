@@ -28,6 +28,7 @@ COMMANDS = {
     "wait": "wait until a session is idle or has ended",
     "tail": "what a session's screen shows now",
     "log": "everything a session showed",
+    "snapshot": "keep what a session's terminal holds; look at what was kept",
     "send": "send a session a message that provably arrives",
     "messages": "messages with their receipts",
     "cancel": "withdraw a queued message",

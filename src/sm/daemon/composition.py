@@ -1,9 +1,11 @@
 """The engine with everything it needs, the same for the daemon and for a wrapped agent."""
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import render
+from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
@@ -17,11 +19,13 @@ from sm.engine.actor import Log
 from sm.engine.engine import Engine, HandoffRules
 from sm.engine.ports import Channels, Store, Terminal
 from sm.engine.recoveries import RecoveryTerms
+from sm.engine.snapshots import SnapshotRules
 from sm.settings.config import (
     ContextMonitor,
     RecoverySettings,
     Settings,
     crash_budget,
+    expanded,
     percent,
     seconds,
     size,
@@ -77,7 +81,23 @@ def compose(
         routes=routes,
         thresholds=_thresholds(settings.context_monitor),
         hook_url=hook_url,
+        snapshots=SnapshotFolders(_snapshot_folder(settings.recovery, folders)),
+        snapshot_rules=SnapshotRules(
+            enabled=settings.recovery.enabled,
+            interval=seconds(settings.recovery.snapshot_interval),
+            lines=settings.recovery.max_context_lines,
+        ),
     )
+
+
+def _snapshot_folder(
+    recovery: RecoverySettings, folders: SessionFolders
+) -> Callable[[SessionId], Path]:
+    """Where each session's snapshots are."""
+    if recovery.snapshot_dir:
+        place = Path(expanded(recovery.snapshot_dir))
+        return lambda session: place / session
+    return lambda session: folders.folder(session) / "snapshots"
 
 
 def allowed_routes(settings: Settings) -> Routes:

@@ -45,12 +45,23 @@ from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.naming import RefusedError
-from sm.engine.ports import Channels, Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
+from sm.engine.ports import (
+    Channels,
+    Clock,
+    Dialects,
+    Handoffs,
+    Inbox,
+    Processes,
+    Snapshots,
+    Store,
+    Terminal,
+)
 from sm.engine.reader import Reader
 from sm.engine.recollection import Recollection
 from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Environments, Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
+from sm.engine.snapshots import Photographer, SnapshotRules
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
@@ -157,6 +168,8 @@ class Engine:
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
+        snapshots: Snapshots,
+        snapshot_rules: SnapshotRules,
     ) -> None:
         self.store = store
         self.terminal = terminal
@@ -235,6 +248,15 @@ class Engine:
             raw_log=folders.raw_log,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
+        self.snapshots = Photographer(
+            self.loop,
+            terminal,
+            snapshots,
+            snapshot_rules,
+            log=log,
+            log_size=self._log_size,
+            redact=redact,
+        )
 
     @contextlib.asynccontextmanager
     async def running(
@@ -260,6 +282,7 @@ class Engine:
                     ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
+            workers.append(tasks.create_task(self.snapshots.run()))
             try:
                 yield self
                 # Only when leaving in peace: after a failure nobody commits any more.
@@ -328,6 +351,12 @@ class Engine:
 
     def raw_log(self, session_id: SessionId) -> str:
         return self._folders.raw_log(session_id)
+
+    def _log_size(self, session_id: SessionId) -> int | None:
+        try:
+            return Path(self._folders.raw_log(session_id)).stat().st_size
+        except OSError:
+            return None
 
     async def rendered_log(self, session_id: SessionId) -> list[str]:
         raw, sizes = self._folders.raw_log(session_id), self._folders.sizes_log(session_id)
@@ -511,6 +540,7 @@ class Engine:
         over = [s.id for s in self.loop.sessions if _was_over(s, before)]
         await self.loop.forget(over)
         for session_id in over:
+            await self.snapshots.forget(session_id)
             self._folders.discard(session_id)
         return rows + len(over)
 

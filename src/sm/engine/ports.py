@@ -12,6 +12,7 @@ from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
 from sm.core.passage import Captured, Facts, Handoff, Kept
+from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story
 from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
@@ -90,8 +91,13 @@ class Terminal(Protocol):
 
     async def look(self, pane: PaneId) -> View | None: ...
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """All that stands in the pane and its scrollback, as text; None if it is gone."""
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """What stands in the pane and its scrollback, as text; None if it is gone.
+
+        ``of``: only if the pane is this session's. ``lines``: the last ones alone.
+        """
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once: a pane that already carries this mark is left as it is."""
@@ -243,6 +249,28 @@ class Handoffs(Protocol):
 
     def git(self, cwd: str) -> str:
         """What git says of a directory, or why it could not; empty where there is none."""
+
+
+class Snapshots(Protocol):
+    """What terminals held, in files that outlive them. Every call blocks: run it in a thread."""
+
+    def keep(self, session: SessionId, text: bytes, *, at: float, why: Why) -> Snapshot:
+        """Write a text down, unless the newest one says the same: then that. Raises OSError."""
+
+    def last(self, session: SessionId) -> Snapshot | None:
+        """The newest."""
+
+    def all(self, session: SessionId) -> list[Snapshot]:
+        """Newest first."""
+
+    def read(self, session: SessionId, name: str) -> str:
+        """What one of them says, with its secrets. Raises OSError."""
+
+    def prune(self, session: SessionId) -> None:
+        """Remove those that are too many. Raises OSError."""
+
+    def forget(self, session: SessionId) -> None:
+        """Remove all of them."""
 
 
 class Channels(Protocol):

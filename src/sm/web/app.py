@@ -23,6 +23,7 @@ from sm.web import (
     openapi,
     recoveries,
     sessions,
+    snapshots,
     system,
 )
 from sm.web.endpoint import Endpoint, problem, routes
@@ -39,6 +40,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
         *handoffs.ENDPOINTS,
         *drafts.ENDPOINTS,
         *recoveries.ENDPOINTS,
+        *snapshots.ENDPOINTS,
         hooks.DOCUMENTED,
         hooks.DOCUMENTED_STRAY,
     )

@@ -20,6 +20,8 @@ from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableErr
 from sm.core.terminal import Pane, PaneStatus, View
 
 PANE = PaneId("pty")
+LINE = 400
+"""Bytes of a log that are looked at for each line that is wanted: agents draw much of it twice."""
 Render = Callable[[Path, Path, int], list[str]]
 """The lines a raw log shows from an offset on, with the sizes log that belongs to it."""
 
@@ -160,14 +162,21 @@ class PtyTerminal:
             session=self._launch.session,
         )
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """All the text it showed since it was last launched."""
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """The text it showed since it was last launched."""
         recording = self._connected.recording
         if pane != PANE or self._launch is None or recording is None:
             return None
-        log = recording.log
-        lines = await asyncio.to_thread(self._render, log.raw, log.sizes, recording.began)
-        return "".join(f"{line}\n" for line in lines).encode()
+        if of is not None and not self._is_ours(of):
+            return None
+        log, since = recording.log, recording.began
+        if lines is not None:
+            # A log of days takes minutes to work out; a few lines stand at its end.
+            since = max(since, log.end - lines * LINE)
+        shown = await asyncio.to_thread(self._render, log.raw, log.sizes, since)
+        return "".join(f"{line}\n" for line in shown[-(lines or 0) :]).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         raise NeverTypedError("a person sits at this terminal: nothing is typed into it")

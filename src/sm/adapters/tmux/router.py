@@ -138,9 +138,11 @@ class TmuxRouter:
             await self._leave(pane)
         return view
 
-    async def dump(self, pane: PaneId) -> bytes | None:
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
         terminal, number = self._at(pane)
-        return await terminal.dump(number)
+        return await terminal.dump(number, of=of, lines=lines)
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         terminal, number = self._at(pane)

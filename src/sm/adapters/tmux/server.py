@@ -311,11 +311,17 @@ class TmuxTerminal:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """The whole scrollback and the screen as text; a line that was wrapped is one again."""
-        capture = when(
-            ours(self._home), ("capture-pane", "-p", "-J", "-S", "-", "-t", pane), target=pane
-        )
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """The scrollback and the screen as text; a line that was wrapped is one again."""
+        is_meant = ours(self._home)
+        if of is not None:
+            _check_word(of)
+            # After its restart, a server may have given the same id to another session's pane.
+            is_meant = both(is_meant, equal(f"#{{{PANE}}}", of))
+        begin = "-" if lines is None else f"-{lines}"
+        capture = when(is_meant, ("capture-pane", "-p", "-J", "-S", begin, "-t", pane), target=pane)
         try:
             # Not over the control connection: other sessions' questions would wait behind
             # megabytes of answer.
@@ -325,7 +331,7 @@ class TmuxTerminal:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
         # Not ours, nothing shown: of an empty pane there are at least its empty lines.
-        return await asyncio.to_thread(_without_padding, text) if text else None
+        return await asyncio.to_thread(_without_padding, text, lines) if text else None
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""
@@ -411,9 +417,12 @@ def _check_word(word: str) -> None:
         raise ValueError(f"not a plain word: {word!r}")
 
 
-def _without_padding(text: bytes) -> bytes:
+def _without_padding(text: bytes, most: int | None) -> bytes:
     """Without the blanks that joined lines keep at their ends, and the empty lines at the end."""
-    return b"\n".join(map(bytes.rstrip, text.split(b"\n"))).rstrip(b"\n") + b"\n"
+    bare = b"\n".join(map(bytes.rstrip, text.split(b"\n"))).rstrip(b"\n")
+    # History comes beside the screen: asked for so many lines, tmux gives some more.
+    last = bare if most is None else b"\n".join(bare.rsplit(b"\n", most)[-most:])
+    return last + b"\n"
 
 
 def _pipe_into(raw_log: str) -> str:
