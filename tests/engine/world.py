@@ -32,6 +32,7 @@ from sm.core.launch import (
     LaunchRequest,
     MalformedHookError,
     PaneLaunch,
+    ServerGoneError,
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
@@ -44,6 +45,7 @@ from sm.core.terminal import (
     PaneStatus,
     Record,
     Screen,
+    Server,
     Sign,
     View,
 )
@@ -52,6 +54,9 @@ from sm.engine.ports import Dialect
 PASTED = "@sm_pasted"
 STARTED = 7
 """Every process of this world started at this tick."""
+REPLACING = 400
+"""Pids of programs that were put where agents were begin here."""
+SERVER = Server(pid=50, started=0, socket_path="/tmp/tmux")
 RECORDED_AFTER = 0.2
 """What the model is given or says stands in the transcript this much later."""
 
@@ -91,6 +96,9 @@ class Agent:
     dead: bool = False
     gone: bool = False
     exit_status: int | None = None
+    exit_signal: int | None = None
+    lines: tuple[str, ...] = ()
+    """What its pane shows in place of its prompt box."""
     stopped: bool = False
     foreground: bool = True
     stuck: asyncio.Event | None = None
@@ -125,6 +133,10 @@ class Agent:
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
 
+    replaced_by: str = ""
+    """The program its pane was given to; its process is then another."""
+    memory: str | None = None
+    """What the kernel says about killing it."""
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
     status: AgentStatus | None = None
@@ -147,6 +159,10 @@ class Agent:
             pid=100 + self.number,
             started=STARTED,
         )
+
+    @property
+    def pane_pid(self) -> int:
+        return REPLACING + self.number if self.replaced_by else self.pane.pid
 
     @property
     def transcript(self) -> str:
@@ -350,7 +366,7 @@ class Agent:
 
     def view(self) -> View:
         return View(
-            lines=tuple(self.box.split("\n")),
+            lines=self.lines or tuple(self.box.split("\n")),
             cursor_x=0,
             cursor_y=0,
             title=(self.drawn or self.sign).value,
@@ -359,11 +375,12 @@ class Agent:
             height=24,
             dead=self.dead,
             exit_status=self.exit_status,
-            exit_signal=None,
+            exit_signal=self.exit_signal,
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
             session=self.owner or self.session,
+            pid=self.pane_pid,
         )
 
 
@@ -382,6 +399,12 @@ class World:
     breaks: Exception | None = None
     """The next paste ends in this error, which nobody foresaw."""
     refuses_launch: bool = False
+    server: Server | None = SERVER
+    """None: nobody listens on the socket."""
+    server_tick: int = STARTED - 1
+    """When the process of that server was started."""
+    restored: dict[str, str] = field(default_factory=dict)
+    """Sessions somebody else made, and the program in each."""
 
     def agent(self, session: str = "ada") -> Agent:
         return self.agents[SessionId(session)]
@@ -428,6 +451,12 @@ class World:
         if agent is not None and agent.stuck is not None:
             await agent.stuck.wait()
         return agent.view() if agent is not None else None
+
+    async def server_of(self, pane: PaneId) -> Server:
+        self._answers()
+        if self.server is None:
+            raise ServerGoneError("no server running")
+        return self.server
 
     async def dump(self, pane: PaneId) -> bytes | None:
         view = await self.look(pane)
@@ -476,6 +505,8 @@ class World:
 
     async def examine(self, target: str, socket: str | None) -> Spot | None:
         self._answers()
+        if target.strip("=:") in self.restored:
+            return self._restored(target.strip("=:"))
         agent = next((a for a in self.agents.values() if a.pane.id == target and not a.gone), None)
         if agent is None or socket is not None:
             return None
@@ -483,13 +514,19 @@ class World:
             pane=agent.pane.id,
             socket=agent.pane.socket,
             tmux_session=agent.tmux_name,
-            pid=agent.pane.pid,
+            pid=agent.pane_pid,
             dead=agent.dead,
-            command="scripted",
+            command=agent.replaced_by or "scripted",
             owner=agent.owner,
             is_ours=agent.owner is not None,
             piped=False,
         )
+
+    def _restored(self, name: str) -> Spot:
+        return Spot(
+            pane=PaneId("%90"), socket="/tmp/tmux", tmux_session=name, pid=90, dead=False,
+            command=self.restored[name], owner=None, is_ours=False, piped=False,
+        )  # fmt: skip
 
     async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
         self._answers()
@@ -514,12 +551,16 @@ class ProcessTable:
     """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
 
     world: World
+    booted: float | None = None
     watched: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     def _at(self, pid: int) -> Agent:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
+        server = self.world.server
+        if server is not None and pid == server.pid:
+            return self.world.server_tick
         return None if self._at(pid).dead else STARTED
 
     def is_foreground(self, pid: int) -> bool:
@@ -542,6 +583,16 @@ class ProcessTable:
             for agent in self.world.agents.values()
             if agent.pane.pid == pid and not agent.dead
         ]
+
+    def booted_at(self) -> float | None:
+        return self.booted
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        return self._at(pid).memory
+
+    def marked(self, session: SessionId) -> list[Process]:
+        agent = self.world.agents.get(session)
+        return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 
     async def end(self, pid: int, started: int) -> bool:
         self._at(pid).die()

@@ -376,6 +376,8 @@ class Session:
     """The agent reported that a person told it to exit."""
     exit: Exit | None = None
     last_words: str = ""
+    failure: str = ""
+    """The error the last turn ended with, until the next prompt is accepted."""
 
     messages: tuple[Message, ...] = ()
     """The open ones by number, and those the last event closed."""

@@ -9,7 +9,6 @@ from typing import Protocol
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
-    AgentExited,
     AgentRelaunched,
     AgentStarted,
     Event,
@@ -31,8 +30,9 @@ from sm.core.passage import Handoff
 from sm.core.state import Session
 from sm.core.terminal import View
 from sm.engine.adoption import Adopter, Logs
+from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Processes, Terminal
+from sm.engine.ports import Clock, Dialects, Processes, Terminal
 
 COMMAND_LENGTH = 200
 DEATH_SHOWN_WITHIN = 2.0
@@ -75,8 +75,10 @@ class Launcher:
         folders: Folders,
         dialects: Dialects,
         hook_url: Callable[[SessionId], str | None],
+        clock: Clock,
     ) -> None:
-        self.adopter = Adopter(terminal, dialects, processes, folders)
+        self.inquest = Inquest(terminal, processes, clock)
+        self.adopter = Adopter(terminal, dialects, processes, folders, self.inquest)
         self._terminal = terminal
         self._processes = processes
         self._folders = folders
@@ -153,29 +155,25 @@ class Launcher:
             return await self.adopter.check(session)
         pane = session.pane
         if pane is None:
-            return AgentExited(status=None, signal=None, evidence="it has no pane")
-        lives = self._processes.started(pane.pid) == pane.started
+            return await self.inquest.exited(session, None)
+        is_there = self._processes.started(pane.pid) == pane.started
         try:
-            view = await self._settled_view(session, lives)
+            view = await self._settled_view(session, is_there)
         except TerminalUnreachableError as error:
-            if lives:
+            if self.inquest.lives(session):
                 return TerminalLost(reason=str(error))
-            return AgentExited(status=None, signal=None, evidence=f"process {pane.pid} is gone")
-        if view is None:
-            evidence = f"pane {pane.id} is gone" + (", its process lives on" if lives else "")
-            return AgentExited(status=None, signal=None, evidence=evidence)
-        if view.dead or not lives:
-            return AgentExited(
-                status=view.exit_status, signal=view.exit_signal, evidence=f"pane {pane.id} is dead"
-            )
-        return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+            return await self.inquest.exited(session, error)
+        # A pane that still has our tag and our process was not left by anything, a reboot included.
+        if view is not None and is_there and not view.dead and not is_replaced(session, view):
+            return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+        return await self.inquest.exited(session, view)
 
     async def _settled_view(self, session: Session, lives: bool) -> View | None:
         """A view that agrees with the process table, or the last one if they never agree."""
         deadline = asyncio.get_running_loop().time() + DEATH_SHOWN_WITHIN
         while True:
             view = await look_at(self._terminal, session)
-            agrees = view is None or view.dead or lives
+            agrees = view is None or view.dead or lives or is_replaced(session, view)
             if agrees or asyncio.get_running_loop().time() > deadline:
                 return view
             await asyncio.sleep(0.02)

@@ -48,6 +48,7 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
         entered="",
         interrupted="",
         session=ADA,
+        pid=pane.pid,
     )
 
 

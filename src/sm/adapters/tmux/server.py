@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from sm.adapters.tmux.control import ControlClient, Server
+from sm.adapters.tmux.control import ControlClient
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.formats import (
     HOME,
@@ -24,6 +24,7 @@ from sm.adapters.tmux.formats import (
     PANE,
     PASTED,
     RAW,
+    SERVER,
     SESSION,
     SIZES,
     TAGS,
@@ -33,6 +34,7 @@ from sm.adapters.tmux.formats import (
     is_untold,
     ours,
     read_listed,
+    read_server,
     read_view,
     typable,
 )
@@ -42,7 +44,7 @@ from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 T = TypeVar("T")
 
@@ -278,6 +280,10 @@ class TmuxTerminal:
             if error.is_gone:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
+
+    async def server_now(self) -> Server:
+        """Which server answers now; asked, not remembered."""
+        return read_server((await self.control.run("display-message", "-p", SERVER))[0])
 
     async def dump(self, pane: PaneId) -> bytes | None:
         """The whole scrollback and the screen as text; a line that was wrapped is one again."""
