@@ -135,6 +135,8 @@ class Agent:
 
     replaced_by: str = ""
     """The program its pane was given to; its process is then another."""
+    in_shell: bool = False
+    """Its pane is a shell's, which does not end with it."""
     memory: str | None = None
     """What the kernel says about killing it."""
     owner: SessionId | None = None
@@ -162,7 +164,8 @@ class Agent:
 
     @property
     def pane_pid(self) -> int:
-        return REPLACING + self.number if self.replaced_by else self.pane.pid
+        is_others = self.in_shell or self.replaced_by
+        return REPLACING + self.number if is_others else self.pane.pid
 
     @property
     def transcript(self) -> str:
@@ -373,9 +376,9 @@ class Agent:
             in_mode=self.in_mode,
             width=80,
             height=24,
-            dead=self.dead,
-            exit_status=self.exit_status,
-            exit_signal=self.exit_signal,
+            dead=self.dead and not self.in_shell,
+            exit_status=None if self.in_shell else self.exit_status,
+            exit_signal=None if self.in_shell else self.exit_signal,
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
@@ -401,7 +404,7 @@ class World:
     refuses_launch: bool = False
     server: Server | None = SERVER
     """None: nobody listens on the socket."""
-    server_tick: int = STARTED - 1
+    server_tick: int | None = STARTED - 1
     """When the process of that server was started."""
     restored: dict[str, str] = field(default_factory=dict)
     """Sessions somebody else made, and the program in each."""
