@@ -22,11 +22,11 @@ SHOWN = 160
 def read_log(path: Path = LOG) -> list[str]:
     """Every record there is, oldest first; none where it may not be read."""
     try:
-        log = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        log = FileIO(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
     except OSError:
         return []
-    with os.fdopen(log, "rb", buffering=0) as file:
-        return [record.decode(errors="replace") for record in _records(file)]
+    with log:
+        return [record.decode(errors="replace") for record in _records(log)]
 
 
 def _records(log: FileIO) -> Iterator[bytes]:
