@@ -361,7 +361,9 @@ def test_what_runs_for_a_session_is_found_by_its_mark(
 def test_a_process_that_only_mentions_a_mark_is_not_marked() -> None:
     """In its arguments, or inside another variable."""
     mention = "CLAUDE_SESSION_MANAGER_ID=ada00001"
-    process = subprocess.Popen(["sh", "-c", "read x", mention], env={"X": mention}, stdin=subprocess.PIPE)
+    process = subprocess.Popen(
+        ["sh", "-c", "read x", mention], env={"X": mention}, stdin=subprocess.PIPE
+    )
     try:
         assert ProcessTable().marked(SessionId("ada00001")) == []
     finally:

@@ -446,7 +446,16 @@ class World:
         return agent.pane if agent is not None and not agent.gone else None
 
     async def panes(self) -> list[PaneStatus]:
-        raise NotImplementedError
+        self._answers()
+        return [
+            PaneStatus(
+                id=agent.pane.id, sm_session=agent.session, tmux_session=agent.tmux_name,
+                pid=agent.pane_pid, dead=agent.dead, exit_status=agent.exit_status,
+                exit_signal=agent.exit_signal,
+            )
+            for agent in self.agents.values()
+            if not agent.gone
+        ]  # fmt: skip
 
     async def look(self, pane: PaneId) -> View | None:
         self._answers()

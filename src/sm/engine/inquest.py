@@ -17,6 +17,9 @@ from sm.engine.ports import Clock, Processes, Terminal
 
 SERVER_WITHIN = 2.0
 """A server that does not say who it is by then tells us nothing."""
+AGAIN = 0.05
+LEAVING = 0.1
+"""Within this time a server that was told to end stops answering."""
 UNSTARTABLE = "sm could not start the agent: "
 NOT_STARTED = 127
 SIGKILL, KILLED = 9, 137
@@ -79,12 +82,16 @@ class Inquest:
                 traces,
                 status=seen.exit_status,
                 signal=seen.exit_signal,
-                unstartable=_unstartable(seen),
+                unstartable=await self._unstartable(pane, seen),
             )
         if traces.left is Left.TAKEN:
             return replace(traces, taken_by=await self._taken_by(pane, seen))
         if traces.left in (Left.GONE, Left.HIDDEN):
             server, serving = await self._serving(session, pane)
+            if (traces.left, serving) == (Left.GONE, Serving.SAME):
+                # A server on its way out lets go of its panes before it stops answering.
+                await asyncio.sleep(LEAVING)
+                server, serving = await self._serving(session, pane)
             traces = replace(traces, serving=serving, rebooted=self._rebooted(session, server))
         if traces.left is Left.GONE:
             traces = replace(traces, namesake=await self._namesake(pane))
@@ -93,12 +100,22 @@ class Inquest:
     async def _serving(self, session: Session, pane: Pane) -> tuple[Server | None, Serving]:
         try:
             async with asyncio.timeout(SERVER_WITHIN):
-                server = await self._terminal.server_of(pane.id)
+                server = await self._server(pane)
         except ServerGoneError:
             return None, Serving.NONE
-        except (TerminalUnreachableError, TimeoutError):
+        except TimeoutError:
             return None, Serving.UNTOLD
         return server, Serving.OTHER if self._is_later(server, session, pane) else Serving.SAME
+
+    async def _server(self, pane: Pane) -> Server:
+        """Asked again where the answer was lost: the server may have ended in the middle of it."""
+        while True:
+            try:
+                return await self._terminal.server_of(pane.id)
+            except ServerGoneError:
+                raise
+            except TerminalUnreachableError:
+                await asyncio.sleep(AGAIN)
 
     def _is_later(self, server: Server, session: Session, pane: Pane) -> bool:
         """Whether the server was started after the agent, which then cannot have been in it."""
@@ -133,6 +150,18 @@ class Inquest:
         return await asyncio.to_thread(
             self._processes.memory_killed, pane.pid, pane.started, by_kill=by_kill
         )
+
+    async def _unstartable(self, pane: Pane, view: View) -> str:
+        """The launcher's own last words; tmux has moved them off the screen of the dead pane."""
+        if view.exit_status != NOT_STARTED:
+            return ""
+        try:
+            text = await self._terminal.dump(pane.id) or b""
+        except TerminalUnreachableError:
+            return ""
+        lines = text.decode(errors="replace").splitlines()
+        said = [line.strip() for line in lines if line.startswith(UNSTARTABLE)]
+        return said[-1] if said else ""
 
     async def _taken_by(self, pane: Pane, seen: Seen) -> str:
         number, _, socket = pane.id.partition("@")
@@ -183,14 +212,6 @@ def _left(session: Session, seen: Seen) -> Left:
     # How a pane ended that was never the agent's alone says nothing of the agent.
     is_its_own = session.pane is not None and seen.pid == session.pane.pid and seen.dead
     return Left.THERE if session.adopted and not is_its_own else Left.DEAD
-
-
-def _unstartable(view: View) -> str:
-    """The launcher's own last words, if they are what the pane shows."""
-    if view.exit_status != NOT_STARTED:
-        return ""
-    said = [line for line in view.lines if line.startswith(UNSTARTABLE)]
-    return said[-1].strip() if said else ""
 
 
 def _told(end: AgentExited) -> tuple[Cause, str]:

@@ -115,6 +115,22 @@ class Watch:
             return await self._tell(session_id, event)
         return True
 
+    async def find_closed(self) -> None:
+        """Ask after every agent whose pane is not among those there are."""
+        try:
+            there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
+        except TerminalUnreachableError:
+            return
+        for session in self._loop.sessions:
+            pane = session.pane
+            if (
+                session.alive
+                and pane
+                and not session.adopted
+                and (session.id, pane.id) not in there
+            ):
+                await self.inspect(session.id)
+
     async def _tell(self, session_id: SessionId, event: Event) -> bool:
         try:
             await self._loop.post(session_id, event)

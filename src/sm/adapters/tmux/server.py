@@ -51,6 +51,7 @@ T = TypeVar("T")
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
+CLOSED = ("%unlinked-window-close", "%window-close")
 DUMPED_WITHIN = 10.0
 """tmux takes about 1 ms for 1,000 lines."""
 
@@ -98,10 +99,23 @@ class TmuxTerminal:
         folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"  # noqa: S108 tmux's own place
         return str(folder / self.control.program.socket)
 
-    def notify(self, *, connected: Callable[[], None], lost: Callable[[], None]) -> None:
-        """Whom to call when the connection is there (again) and when it is lost."""
+    def notify(
+        self,
+        *,
+        connected: Callable[[], None],
+        lost: Callable[[], None],
+        closed: Callable[[], None],
+    ) -> None:
+        """Whom to call when the connection is there (again), when it is lost, and when a window
+        of any session was closed."""
         if not isinstance(self.control, ControlClient):
             return
+
+        def hear(line: str) -> None:
+            if line.startswith(CLOSED):
+                closed()
+
+        self.control.on_notice = hear
         self.control.on_connected = connected
         self.control.on_lost = lost
 
