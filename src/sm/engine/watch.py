@@ -121,14 +121,9 @@ class Watch:
             there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
         except TerminalUnreachableError:
             return
-        for session in self._loop.sessions:
-            pane = session.pane
-            if (
-                session.alive
-                and pane
-                and not session.adopted
-                and (session.id, pane.id) not in there
-            ):
+        ours = [s for s in self._loop.sessions if s.alive and not s.adopted]
+        for session in ours:
+            if session.pane is not None and (session.id, session.pane.id) not in there:
                 await self.inspect(session.id)
 
     async def _tell(self, session_id: SessionId, event: Event) -> bool:

@@ -104,7 +104,7 @@ class TmuxTerminal:
         *,
         connected: Callable[[], None],
         lost: Callable[[], None],
-        closed: Callable[[], None],
+        closed: Callable[[], None] = lambda: None,
     ) -> None:
         """Whom to call when the connection is there (again), when it is lost, and when a window
         of any session was closed."""
