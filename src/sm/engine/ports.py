@@ -15,7 +15,16 @@ from sm.core.passage import Captured, Facts, Handoff, Kept
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story
-from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Pane,
+    PaneStatus,
+    Record,
+    Screen,
+    Server,
+    View,
+)
 
 
 class Store(Protocol):
@@ -90,6 +99,9 @@ class Terminal(Protocol):
         """Every pane tagged with our home."""
 
     async def look(self, pane: PaneId) -> View | None: ...
+
+    async def server_of(self, pane: PaneId) -> Server:
+        """The server that answers where this pane was; raises ServerGoneError if none listens."""
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
@@ -336,6 +348,18 @@ class Processes(Protocol):
 
     async def end(self, pid: int, started: int) -> bool:
         """End this very process, gently first; whether it is gone."""
+
+    def booted_at(self) -> float | None:
+        """When the host was started, where that can be told."""
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        """What the kernel says about killing it for want of memory; None: nothing.
+
+        ``by_kill``: SIGKILL certainly ended it. Then a counter that rose is evidence too.
+        """
+
+    def marked(self, session: SessionId) -> list[Process]:
+        """Every living process that was started as this session's agent, or below it."""
 
 
 class Clock(Protocol):

@@ -23,7 +23,7 @@ from sm.core.message import Message, Route
 from sm.core.recovery import chosen
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
-from sm.engine.launcher import Launcher
+from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
 
@@ -169,7 +169,10 @@ class Recoverer:
         return await asyncio.to_thread(self._survivors, session)
 
     def _survivors(self, session: Session) -> tuple[str, ...]:
-        return ()
+        """Processes that carry the session's id, without the one that just came in its place."""
+        marked = self._processes.marked(session.id)
+        new = session.pane.pid if session.pane is not None and session.alive else None
+        return tuple(in_words(one) for one in marked if one.pid != new)
 
     async def plan(
         self,
