@@ -148,7 +148,7 @@ class Recoverer:
         if pane is None or _is_same(pane, session.pane) or noted.get("id") != recovery.id:
             return None
         manner = Manner(noted["manner"])
-        survivors = await asyncio.to_thread(self._survivors, session)
+        survivors = await asyncio.to_thread(self._survivors, session, pane.pid)
         recalled = await self._recall(session, recovery.crash, survivors)
         return AgentRecovered(
             recovery=recovery.id,
@@ -168,11 +168,12 @@ class Recoverer:
             await self._processes.end(pane.pid, pane.started)
         return await asyncio.to_thread(self._survivors, session)
 
-    def _survivors(self, session: Session) -> tuple[str, ...]:
-        """Processes that carry the session's id, without the one that just came in its place."""
+    def _survivors(self, session: Session, new: int | None = None) -> tuple[str, ...]:
+        """Processes that carry the session's id, without the agent that came in its place and
+        what that has started."""
+        anew = {one.pid for one in self._processes.tree(new)} if new is not None else set()
         marked = self._processes.marked(session.id)
-        new = session.pane.pid if session.pane is not None and session.alive else None
-        return tuple(in_words(one) for one in marked if one.pid != new)
+        return tuple(in_words(one) for one in marked if one.pid not in anew)
 
     async def plan(
         self,
