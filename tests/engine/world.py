@@ -25,6 +25,7 @@ from sm.core.events import (
     TurnEnded,
     TurnFailed,
 )
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
 from sm.core.launch import (
     AgentLine,
@@ -750,6 +751,15 @@ class ScriptedDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return None
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return ()
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return ()
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return Integrity()
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None

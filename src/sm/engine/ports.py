@@ -7,6 +7,7 @@ from typing import Protocol
 from sm.core.adoption import Found, Process, Spot
 from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
@@ -194,6 +195,15 @@ class Dialect(Protocol):
 
     def read_story(self, transcript_path: Path) -> Story | None:
         """What its own record tells of the work; None if the file is none. Raises OSError."""
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        """The newest of the conversation, about so many characters of it, oldest first."""
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        """What a terminal's lines show of the conversation; empty where they show none."""
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        """Whether it would find all of the conversation there, to resume it. Raises OSError."""
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""

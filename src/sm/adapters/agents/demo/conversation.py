@@ -72,11 +72,12 @@ class Conversation:
         return Transcript(path, session_id=self.session_id, cwd=self.cwd, delay=self._delay)
 
     def _resume(self, exists: bool) -> None:
-        if not exists:
+        known = self.transcript.resume() if exists else ""
+        if not known:
             raise NoSuchConversationError(
                 f"No conversation found with session ID: {self.session_id}"
             )
-        self.context.add(self.transcript.resume())
+        self.context.add(known)
 
     def renew(self) -> None:
         """A new id, a new record, an empty context. The old record stays as it is."""

@@ -16,6 +16,7 @@ from typing import Any
 
 VERSION = "demo"
 MODEL = "demo-model"
+_JSON = json.JSONDecoder()
 
 
 def path_for(config: Path, cwd: str, session_id: str) -> Path:
@@ -53,13 +54,14 @@ class Transcript:
         return self.path.with_suffix("")
 
     def resume(self) -> str:
-        """Go on where an earlier process stopped; everything it said, as text."""
+        """Go on where an earlier process stopped; everything it said, as text. Empty without it."""
         records = [record for line in _lines(self.path) if (record := _decoded(line))]
         uuids = [record["uuid"] for record in records if "uuid" in record]
         self._parent = uuids[-1] if uuids else None
         self._is_begun = True
-        if not self.path.read_bytes().endswith(b"\n"):
-            self._write(b"\n")
+        # As Claude Code's: behind a line without an end stands what nobody needs.
+        snapshot = {"messageId": str(uuid.uuid4()), "snapshot": {}, "isSnapshotUpdate": False}
+        self._unwritten.append(_line({"type": "file-history-snapshot", **snapshot}))
         return "\n".join(json.dumps(r["message"]) for r in records if "message" in r)
 
     def user(self, content: object, prompt_id: str | None, **fields: object) -> str:
@@ -199,7 +201,8 @@ def _lines(path: Path) -> list[bytes]:
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        record = json.loads(line)
+        # The first, where another was written behind it.
+        record, _ = _JSON.raw_decode(line.decode("utf-8", "replace"))
     except ValueError:
         return None
     return record if isinstance(record, dict) else None
