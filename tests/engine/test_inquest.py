@@ -7,6 +7,7 @@ import pytest
 
 from sm.core.crash import Cause
 from sm.core.events import AgentExited, PaneSeen, TerminalLost
+from sm.core.ids import SessionId
 from sm.core.state import Adoption, Session
 from sm.core.terminal import Server
 from sm.engine.adoption import Adopter
@@ -133,6 +134,11 @@ def limited_long_ago(scene: Scene) -> None:
     scene.session = replace(scene.session, turn_ended_at=NOON - 61)
 
 
+def limited_before_it_was_started_again(scene: Scene) -> None:
+    limited(scene)
+    scene.session = replace(scene.session, launched_at=NOON - 30)
+
+
 def failed_otherwise(scene: Scene) -> None:
     limited(scene)
     scene.session = replace(scene.session, failure="invalid_request")
@@ -166,6 +172,7 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
         "pane %1 is dead, just after its model's service refused it: rate_limit",
     ),
     (limited_long_ago, Cause.EXIT, "pane %1 is dead"),
+    (limited_before_it_was_started_again, Cause.EXIT, "pane %1 is dead"),
     (failed_otherwise, Cause.EXIT, "pane %1 is dead"),
 ]
 
@@ -331,3 +338,16 @@ async def test_a_pane_that_was_an_adopted_agents_own_tells_how_it_ended(scene: S
     end = await scene.ended()
 
     assert (end.cause, end.status, end.left) == (Cause.EXIT, 3, False)
+
+
+async def test_a_clock_that_was_set_ends_no_adopted_agent(scene: Scene) -> None:
+    """With a silent tmux, one of its kind at its very number and start is it."""
+    stranger = scene.world.add(SessionId("stranger"))
+    session = replace(
+        scene.session, pane=stranger.pane, adoption=Adoption(pane=stranger.pane, logged=True)
+    )
+    scene.processes.booted, scene.world.silent = NOON - 60, True
+
+    assert isinstance(await scene.launcher.check(session), TerminalLost)
+    stranger.dead = True
+    assert isinstance(await scene.launcher.check(session), AgentExited)

@@ -186,8 +186,10 @@ class Inquest:
 
     def _limit(self, session: Session) -> str:
         at = session.state_since if session.exit is not None else self._clock.now()
-        is_recent = at - session.turn_ended_at <= LIMIT_WITHIN
-        return session.failure if is_recent and names_limit(session.failure) else ""
+        refused_at = session.turn_ended_at
+        # What an agent before this one was refused is not its own.
+        is_its_own = refused_at >= session.launched_at and at - refused_at <= LIMIT_WITHIN
+        return session.failure if is_its_own and names_limit(session.failure) else ""
 
 
 def _launched_at(session: Session) -> float:

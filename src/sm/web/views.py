@@ -7,6 +7,7 @@ import msgspec
 from sm.api.types import (
     CompactionView,
     ContextView,
+    ExitView,
     Explanation,
     HandoffView,
     MessageView,
@@ -24,7 +25,7 @@ from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
 from sm.core.passage import Handoff
 from sm.core.reasons import why_waiting
-from sm.core.state import Compacted, Context, Reminder, Session, Sighting, Timer
+from sm.core.state import Compacted, Context, Exit, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 
@@ -83,9 +84,7 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "compactions": session.context.compactions,
         "last_compaction": compaction_view(session.context.compacted),
         "last_words": session.last_words,
-        "exit": None
-        if exit_ is None
-        else {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
+        "exit": exit_view(exit_) if exit_ is not None else None,
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "lineage": [
             {
@@ -104,6 +103,16 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "degraded": engine.degraded(session),
         "adopted": session.adopted,
         "limits": _limits(session),
+    }
+
+
+def exit_view(exit_: Exit) -> ExitView:
+    return {
+        "status": exit_.status,
+        "signal": exit_.signal,
+        "intended": exit_.intended,
+        "cause": None if exit_.intended else exit_.cause.value,
+        "evidence": exit_.evidence,
     }
 
 
@@ -261,10 +270,16 @@ def _facts(session: Session, now: float) -> list[str]:
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
         session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        session.exit and not session.exit.intended and _cause(session.exit),
         session.adopted and "its agent was adopted: sm did not start it",
         not session.proves and "this kind of agent reports nothing about itself",
     ]
     return [fact for fact in facts if fact]
+
+
+def _cause(exit_: Exit) -> str:
+    evidence = f" ({exit_.evidence})" if exit_.evidence else ""
+    return f"cause: {exit_.cause.value}{evidence}"
 
 
 def event_view(recorded: Recorded) -> StoredEvent:
