@@ -1,5 +1,6 @@
 """Looking at what an agent left behind, in the small world."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from sm.core.ids import SessionId
 from sm.core.state import Adoption, Session
 from sm.core.terminal import Server
 from sm.engine.adoption import Adopter
-from sm.engine.inquest import Inquest
+from sm.engine.inquest import LEAVES_WITHIN, Inquest
 from sm.engine.launcher import Launcher
 from tests.core.samples import ADA, IDLE
 from tests.engine.timelapse import NOON, LoopClock
@@ -194,6 +195,17 @@ async def test_the_exit_of_whatever_took_her_pane_is_not_hers(scene: Scene) -> N
     end = await scene.ended()
 
     assert (end.status, end.signal) == (None, None)
+
+
+async def test_an_agent_that_tidies_up_is_given_the_time(scene: Scene) -> None:
+    """Its pane is gone; its last hooks still run, and it ends by itself."""
+    scene.ada.gone = True
+    checking = asyncio.create_task(scene.ended())
+    await asyncio.sleep(LEAVES_WITHIN - 0.5)
+    assert not checking.done()
+    scene.ada.dead = True
+
+    assert (await checking).evidence == "pane %1 is gone"
 
 
 @pytest.mark.parametrize(
