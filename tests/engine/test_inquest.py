@@ -81,6 +81,10 @@ def respawned(scene: Scene) -> None:
     scene.ada.dead, scene.ada.replaced_by = True, "bash"
 
 
+def respawned_and_she_lives(scene: Scene) -> None:
+    scene.ada.replaced_by = "bash"
+
+
 def respawned_and_over(scene: Scene) -> None:
     """The shell that was put there has ended well."""
     respawned(scene)
@@ -151,6 +155,11 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
     (pane_closed, Cause.PANE, "pane %1 is gone"),
     (pane_closed_and_she_lives, Cause.PANE, "pane %1 is gone, its process lives on"),
     (respawned, Cause.SHELL, "bash (process 401) is where the agent was, in pane %1"),
+    (
+        respawned_and_she_lives,
+        Cause.SHELL,
+        "bash (process 401) is where the agent was, in pane %1, its process lives on",
+    ),
     (respawned_and_over, Cause.SHELL, "bash (process 401) is where the agent was, in pane %1"),
     (later_server, Cause.SERVER, "its tmux server ended: the one that answers is a later one"),
     (
@@ -240,6 +249,14 @@ async def test_a_restored_session_of_her_name_is_no_agent(scene: Scene) -> None:
     assert words.endswith("; tmux session ada was made anew, with bash in it")
 
 
+async def test_a_later_agent_of_her_name_is_no_restored_session(scene: Scene) -> None:
+    """It is another session of sm, and nobody's leftover."""
+    later_server(scene)
+    scene.world.restored["ada"], scene.world.restored_for = "claude", SessionId("ada2")
+
+    assert "made anew" not in (await scene.cause())[1]
+
+
 # --- what is no end --------------------------------------------------------------------------
 
 
@@ -287,6 +304,8 @@ async def test_a_session_of_an_older_release_was_started_when_it_was_made(scene:
     scene.session = replace(scene.session, launched_at=0.0, created_at=NOON - HOUR)
 
     assert (await scene.cause())[0] is Cause.REBOOT
+    scene.processes.booted = NOON - 2 * HOUR
+    assert (await scene.cause())[0] is Cause.SERVER
 
 
 async def test_a_server_without_a_process_is_judged_by_its_own_time(scene: Scene) -> None:
@@ -363,3 +382,15 @@ async def test_a_clock_that_was_set_ends_no_adopted_agent(scene: Scene) -> None:
     assert isinstance(await scene.launcher.check(session), TerminalLost)
     stranger.dead = True
     assert isinstance(await scene.launcher.check(session), AgentExited)
+
+
+async def test_a_reboot_is_no_leave_taken(scene: Scene) -> None:
+    """The shutdown ended it gently, so that it removed its own file; nobody meant to end it."""
+    scene.adopt()
+    rebooted(scene)
+
+    end = await scene.ended()
+
+    assert (end.cause, end.left) == (Cause.REBOOT, False)
+    scene.processes.booted = None
+    assert (await scene.ended()).left
