@@ -96,7 +96,7 @@ def _planned(session: Session, cause: Cause, now: float) -> Result:
 def is_wanted(session: Session) -> bool:
     """Whether it is brought back without being asked."""
     rules = session.rescue
-    is_ours = not session.adopted and not session.wrapped and not session.kill_requested
+    is_ours = not session.adopted and not session.kill_requested
     return rules.enabled and rules.auto and is_ours and not session.hopeless
 
 
@@ -125,6 +125,12 @@ def ruled(session: Session, rules: RecoveryRules | None) -> Session:
     if rules is None or rules == session.rescue:
         return session
     return replace(session, rescue=rules)
+
+
+def is_over(session: Session) -> bool:
+    """Whether its agent is gone, and nobody is about to bring it back."""
+    will_return = session.recovery is not None or session.timer(TIMER) is not None
+    return session.exit is not None and not will_return
 
 
 def requested(session: Session, event: RecoveryRequested, now: float) -> Result:

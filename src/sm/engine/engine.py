@@ -261,6 +261,7 @@ class Engine:
             identity=identity,
             clean=dialects.clean,
             raw_log=folders.raw_log,
+            ways=self._ways,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
         self.snapshots = Photographer(

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sm.core.effects import Effect
-from sm.core.events import Event, SessionAdopted, SessionRequested, TimerFired
+from sm.core.events import (
+    Event,
+    SessionAdopted,
+    SessionInherited,
+    SessionRequested,
+    TimerFired,
+)
 from sm.core.ids import HookId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message
@@ -165,7 +171,7 @@ class Loop:
     ) -> Entry:
         """The event with everything it leads to."""
         now = self.clock.now()
-        if isinstance(event, SessionRequested | SessionAdopted):
+        if isinstance(event, SessionRequested | SessionAdopted | SessionInherited):
             after, effects = create(event, now)
         elif before is None:
             raise UnknownSessionError(session_id)
@@ -176,8 +182,8 @@ class Loop:
             event=event,
             at=now,
             hook=hook,
-            messages=_changed(before, after),
-            handoffs=_passed(before, after),
+            messages=(*_brought(event).messages, *_changed(before, after)),
+            handoffs=(*_brought(event).handoffs, *_passed(before, after)),
             asked=tuple(self._numbered(session_id, effect) for effect in effects),
             finished=finished,
             changed=before is None or after.differs(before),
@@ -271,6 +277,22 @@ class Loop:
                     ignore_outcome(self.post(session_id, TimerFired(key=key)))
         finally:
             self._arm()
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    messages: tuple[Message, ...] = ()
+    handoffs: tuple[Handoff, ...] = ()
+
+
+def _brought(event: Event) -> _Brought:
+    """The past of a session that others kept until now."""
+    if isinstance(event, SessionInherited):
+        return _Brought(event.messages, event.handoffs)
+    return _NOTHING
+
+
+_NOTHING = _Brought()
 
 
 def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
