@@ -10,7 +10,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -66,6 +66,7 @@ class TmuxTerminal:
         history_limit: int = 50_000,
         deadline: float = 5.0,
         now: Callable[[], float] = time.time,
+        apart: Sequence[str] = (),
         control: ControlClient | GuestClient | None = None,
     ) -> None:
         _check_word(home)
@@ -73,6 +74,7 @@ class TmuxTerminal:
             TmuxProgram(socket=socket, conf=conf),
             anchor=tmux_name(f"_sm_{home}", 1),
             deadline=deadline,
+            apart=apart,
         )
         self._home = home
         self._started = started
