@@ -195,7 +195,7 @@ def test_a_relative_home_means_the_same_folder_to_the_daemon(
 )  # fmt: skip
 def test_versions_are_compared_by_their_numbers(running: str, ours: str, older: bool) -> None:
     """0.10 is newer than 0.9."""
-    assert starting._is_older(running, ours) is older
+    assert starting.is_older(running, ours) is older
 
 
 def test_importing_it_loads_nothing_slow() -> None:
