@@ -15,7 +15,7 @@ from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import StartError
 from sm.api.runs import is_run
-from sm.api.types import Health, SessionDetail, SessionView
+from sm.api.types import Health, NoticeView, SessionDetail, SessionView
 from sm.cli.output import is_colourful, print_json
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
@@ -285,6 +285,9 @@ def _daemon(home: Home) -> Iterator[Finding]:
 def _sessions(home: Home) -> Iterator[Finding]:
     """What does not work with the agents that run now."""
     api = Client(home, start=False)
+    for notice in cast("list[NoticeView]", api.get("/notices")):
+        yield Finding(f"session {notice['name']}", "note", notice["words"],
+                      "Put it away with: sm notices --clear")  # fmt: skip
     for session in cast("list[SessionView]", api.get("/sessions")):
         detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
         for words in detail["degraded"]:

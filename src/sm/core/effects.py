@@ -183,6 +183,16 @@ class QueueNotice:
     message: Message
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellPerson:
+    """The same twice is told once: it is known by its session and what it is about."""
+
+    repeatable: ClassVar[bool] = True
+    words: str
+    about: str = ""
+    """What is told once, where that is not simply these words: a crash of that time, for one."""
+
+
 Effect = (
     LaunchAgent
     | RelaunchAgent
@@ -203,4 +213,5 @@ Effect = (
     | ClearContext
     | EraseCommand
     | QueueNotice
+    | TellPerson
 )

@@ -22,6 +22,7 @@ from sm.core.effects import (
     RelaunchAgent,
     RenameTmux,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     ActivitySeen,
@@ -57,6 +58,7 @@ from sm.core.events import (
     NoticeQueued,
     PaneLetGo,
     PaneSeen,
+    PersonTold,
     PromptAccepted,
     RelaunchRefused,
     ReminderCancelled,
@@ -187,7 +189,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return _effect_failed(session, event, now)
         case (
             SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped()
-            | CommandErased() | HandoffFiled()
+            | CommandErased() | HandoffFiled() | PersonTold()
         ):  # fmt: skip
             return session, ()
         case _:
@@ -290,7 +292,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff)
+    kind.__name__
+    for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff, TellPerson)
 )
 """Nothing waits for their outcome."""
 

@@ -7,6 +7,8 @@ from sm.adapters.archive.render import render
 from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
+from sm.adapters.notify.book import NoticeBook
+from sm.adapters.notify.person import Person
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.core.ids import SessionId
 from sm.core.message import Route
@@ -53,6 +55,13 @@ def compose(
         redact=redact,
         handoffs=HandoffFolders(folders.folder, redact=redact),
         channels=channels,
+        notices=Person(
+            NoticeBook(home.notices),
+            show=terminal.tell,
+            command=settings.notify.command,
+            redact=redact,
+            log=log,
+        ),
         handoff_rules=HandoffRules(
             largest_document=size(rules.max_document),
             teach_agents=rules.teach_agents,

@@ -24,6 +24,7 @@ from sm.core.effects import (
     RingBell,
     SeekMessage,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     AgentKilled,
@@ -43,6 +44,7 @@ from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
 from sm.engine.reader import Reader
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -64,6 +66,7 @@ class Actor:
         reader: Reader,
         archivist: Archivist,
         filing: Filing,
+        telling: Telling,
         log: Log,
     ) -> None:
         self._terminal = terminal
@@ -71,6 +74,7 @@ class Actor:
         self._reader = reader
         self._archivist = archivist
         self._filing = filing
+        self._telling = telling
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -183,6 +187,8 @@ class Actor:
                 return await self._typist.erase(session_id, effect)
             case QueueNotice():
                 return self._notice(effect)
+            case TellPerson():
+                return await self._telling.tell(self.loop.session(session_id), effect)
             case _:
                 assert_never(effect)
 

@@ -45,9 +45,20 @@ from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.naming import RefusedError
-from sm.engine.ports import Channels, Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
+from sm.engine.ports import (
+    Channels,
+    Clock,
+    Dialects,
+    Handoffs,
+    Inbox,
+    Notices,
+    Processes,
+    Store,
+    Terminal,
+)
 from sm.engine.reader import Reader
 from sm.engine.reports import Reports
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
@@ -149,6 +160,7 @@ class Engine:
         thresholds: Thresholds,
         handoffs: Handoffs,
         channels: Channels,
+        notices: Notices,
         handoff_rules: HandoffRules,
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
@@ -158,6 +170,7 @@ class Engine:
         self.terminal = terminal
         self.dialects = dialects
         self.clock = clock
+        self.notices = notices
         self._folders = folders
         self._identity = identity
         self._render = render
@@ -190,7 +203,16 @@ class Engine:
             pid=os.getpid(),
             expiry=handoff_rules.expiry,
         )
-        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, self.filing, log)
+        self._actor = Actor(
+            terminal,
+            typist,
+            self._launcher,
+            reader,
+            archivist,
+            self.filing,
+            Telling(notices, clock),
+            log,
+        )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(

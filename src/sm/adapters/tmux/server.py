@@ -49,6 +49,9 @@ T = TypeVar("T")
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
+ATTACHED = "#{client_control_mode} #{client_name}"
+SHOWN_FOR = "5000"
+"""Milliseconds; the first key ends it, and reaches the agent all the same."""
 DUMPED_WITHIN = 10.0
 """tmux takes about 1 ms for 1,000 lines."""
 
@@ -358,6 +361,25 @@ class TmuxTerminal:
         if not found:
             raise TmuxError(f"can't find pane: {pane}")
         return found[0]
+
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody attached to a session of this home; to how many."""
+        try:
+            listed = await self.control.run("list-clients", "-F", f"#{{{HOME}}} {ATTACHED}")
+        except (TmuxError, TerminalUnreachableError):
+            return 0
+        clients = [line.split(" ", 2) for line in listed]
+        ours = [name for home, control, name in clients if (home, control) == (self._home, "0")]
+        return sum([await self._show(client, words) for client in ours])
+
+    async def _show(self, client: str, words: str) -> bool:
+        # tmux would expand formats and times; a screen stands still while a message is shown.
+        literal = words.replace("#", "##").replace("%", "%%")
+        try:
+            await self.control.run("display-message", "-c", client, "-d", SHOWN_FOR, literal)
+        except (TmuxError, TerminalUnreachableError):
+            return False
+        return True
 
     async def kill(self, session: SessionId) -> None:
         _check_word(session)
