@@ -72,6 +72,8 @@ def test_the_daemon_has_a_cgroup_of_its_own_and_so_have_the_agents(stage: Stage)
     assert stage.host.cgroup(stage.daemon).endswith(f"/{UNIT}")
     assert stage.host.cgroup(stage.tmux).endswith(".scope")
     assert stage.host.cgroup(stage.agent) == stage.host.cgroup(stage.tmux)
+    # When all ends together, the daemon has to end first: it sees nobody die.
+    assert UNIT in stage.host.unit(Path(stage.host.cgroup(stage.tmux)).name, "Before").split()
 
 
 def test_stopping_the_service_ends_no_agent(stage: Stage) -> None:
@@ -163,17 +165,17 @@ def test_a_configuration_that_cannot_be_used_is_not_tried_for_ever(stage: Stage)
     assert stage.host.unit(UNIT, "NRestarts") == "0"
 
 
-@pytest.mark.parametrize(("mode", "lives"), [("process", True), ("control-group", False)])
+@pytest.mark.parametrize(("mode", "lives"), [("", True), ("KillMode=control-group", False)])
 def test_without_a_scope_the_kill_mode_alone_saves_the_agents(
     stage: Stage, mode: str, lives: bool
 ) -> None:
     """With systemd's usual mode, the same agent dies: that is what the line is there for."""
-    host, socket = stage.host, f"sm-{mode}"
+    host, socket = stage.host, f"sm-{lives}"
     drop_in = host.folder / ".config/systemd/user/sm.service.d/test.conf"
     drop_in.parent.mkdir(exist_ok=True)
     # An agent that was started in the daemon's own cgroup, as where systemd-run is not there.
     cgroup = host.unit(UNIT, "ControlGroup")
-    drop_in.write_text(f"[Service]\nKillMode={mode}\n")
+    drop_in.write_text(f"[Service]\n{mode}\n")
     try:
         host.run("systemctl", "--user", "daemon-reload")
         enter = f"echo $$ > /sys/fs/cgroup{cgroup}/cgroup.procs; exec tmux -L {socket} new -d cat"
@@ -251,3 +253,19 @@ def test_systemd_reads_awkward_paths_as_they_were_meant(tmp_path: Path) -> None:
 
         told = (host.folder / "told").read_text()
         assert told == f"{python}|-I|-m|sm.daemon|--service|{home.base}|"
+
+
+def test_for_a_user_that_lingers_a_command_starts_the_daemon_in_a_scope() -> None:
+    """Without any service: an agent's tool call may be what starts it."""
+    with user_manager() as host:
+        host.run("mount", "-t", "tmpfs", "none", "/var/lib/systemd")
+        linger = "/var/lib/systemd/linger"
+        host.run("sh", "-c", f"mkdir {linger}; touch {linger}/$(id -un)")
+        tmux, agent = agent_of(host, "ada")
+
+        places = {host.cgroup(pid) for pid in (host.json("daemon", "status")["worker"], tmux)}
+        assert len(places) == 2
+        assert all(place.endswith(".scope") for place in places)
+        assert host.cgroup(agent) == host.cgroup(tmux)
+        host.sm("daemon", "stop")
+        assert host.is_alive(agent)

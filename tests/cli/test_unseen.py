@@ -27,6 +27,8 @@ def test_what_a_program_reads_has_no_notice(own: Sm) -> None:
 
     assert WORDS not in own.run("ls")
     assert WORDS not in at_a_terminal(own, "ls", "--json", answer=b"")[1]
+    inside = {"CLAUDE_SESSION_MANAGER_ID": "0123abcd"}
+    assert WORDS not in at_a_terminal(own, "ls", answer=b"", environment=inside)[1]
     assert [n["seen"] for n in own.json("notices")] == [False]
 
 

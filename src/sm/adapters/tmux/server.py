@@ -49,7 +49,8 @@ T = TypeVar("T")
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
-ATTACHED = "#{client_control_mode} #{client_name}"
+ATTACHED = f"#{{{HOME}}} #{{client_name}}"
+"""Of a client: whose session it looks at. Our own connection's carries no tag."""
 SHOWN_FOR = "5000"
 """Milliseconds; the first key ends it, and reaches the agent all the same."""
 DUMPED_WITHIN = 10.0
@@ -365,11 +366,11 @@ class TmuxTerminal:
     async def tell(self, words: str) -> int:
         """Show a line to everybody attached to a session of this home; to how many."""
         try:
-            listed = await self.control.run("list-clients", "-F", f"#{{{HOME}}} {ATTACHED}")
+            listed = await self.control.run("list-clients", "-F", ATTACHED)
         except (TmuxError, TerminalUnreachableError):
             return 0
-        clients = [line.split(" ", 2) for line in listed]
-        ours = [name for home, control, name in clients if (home, control) == (self._home, "0")]
+        clients = [line.split(" ", 1) for line in listed]
+        ours = [name for home, name in clients if home == self._home]
         return sum([await self._show(client, words) for client in ours])
 
     async def _show(self, client: str, words: str) -> bool:
