@@ -10,6 +10,7 @@ from sm.api.types import (
     ContextView,
     ExitView,
     PastContextView,
+    RecoveryView,
     SessionDetail,
     SessionView,
 )

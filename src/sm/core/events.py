@@ -399,6 +399,14 @@ class NoticeDropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonTold:
+    """Whoever answers for the agents was told, by every way there was."""
+
+    words: str
+    evidence: str
+
+
 # --- handoffs ------------------------------------------------------------------------------
 
 
@@ -568,6 +576,7 @@ Event = (
     | TurnInterrupted
     | NoticeQueued
     | NoticeDropped
+    | PersonTold
     | HandoffRequested
     | HandoffCancelled
     | ArtifactsCaptured

@@ -24,6 +24,7 @@ from sm.core.effects import (
     RelaunchAgent,
     RenameTmux,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     ActivitySeen,
@@ -60,6 +61,7 @@ from sm.core.events import (
     NoticeQueued,
     PaneLetGo,
     PaneSeen,
+    PersonTold,
     PromptAccepted,
     RecoveryFailed,
     RecoveryRequested,
@@ -222,7 +224,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             return _effect_failed(session, event, now)
         case (
             SessionRequested() | SessionAdopted() | SessionInherited() | NoticeQueued()
-            | NoticeDropped() | CommandErased() | HandoffFiled()
+            | NoticeDropped() | CommandErased() | HandoffFiled() | PersonTold()
         ):  # fmt: skip
             return session, ()
         case _:
@@ -329,7 +331,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff)
+    kind.__name__
+    for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff, TellPerson)
 )
 """Nothing waits for their outcome."""
 

@@ -26,7 +26,9 @@ from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
+from sm.api import scope
 from sm.api.runs import sockets_of_runs
+from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
@@ -148,6 +150,7 @@ class Worker:
             conf=conf,
             started=processes.started,
             history_limit=limit,
+            apart=scope.words(before=unit_name(self.home)),
         )
         terminal.notify(
             connected=self.tmux_found.set, lost=lambda: None, closed=self.window_closed.set
