@@ -27,6 +27,7 @@ FLAGS = {
     "wait": "--for --timeout --json",
     "tail": "-f --json",
     "log": "--raw --text --lines --json",
+    "snapshot": "--list --show --json",
     "send": "--sequential --important --urgent --wait --no-notify --json",
     "messages": "--state --json",
     "cancel": "--json",
