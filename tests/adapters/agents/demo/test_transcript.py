@@ -47,7 +47,7 @@ def test_a_resumed_record_goes_on_after_a_torn_line(tmp_path: Path) -> None:
         file.write('{"type":"us')
 
     again = opened(tmp_path)
-    assert "one" in again.resume()
+    assert [r["type"] for r in again.resume()] == ["mode", "user"]
     again.prompt("two", "p2")
 
     *_, torn, last = path.read_text().splitlines()
@@ -90,3 +90,17 @@ def test_a_late_record_is_written_by_itself(tmp_path: Path) -> None:
     wait_until(lambda: transcript.path.exists() and transcript.path.stat().st_size > 0)
     kinds = [json.loads(line)["type"] for line in transcript.path.read_text().splitlines()]
     assert kinds == ["mode", "user", "queue-operation"]
+
+
+def test_what_finds_no_room_on_the_disk_is_written_later(tmp_path: Path) -> None:
+    """A disk that is full for a while leaves no hole in the record."""
+    transcript = opened(tmp_path)
+    blocked = tmp_path / "sub"
+    blocked.write_text("in the way")
+    first = transcript.prompt("one", "p1")
+    blocked.unlink()
+
+    wait_until((tmp_path / "sub" / "s1.jsonl").exists)
+    transcript.prompt("two", "p1")
+
+    assert [r.get("parentUuid") for r in records(tmp_path)[1:]] == [None, first]

@@ -12,6 +12,7 @@ from typing import Any
 from sm.adapters.agents.demo import words
 from sm.adapters.agents.demo.context import Context
 from sm.adapters.agents.demo.hooks import Hooks, Reply
+from sm.adapters.agents.demo.memory import remembered
 from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.transcript import Transcript, path_for
 
@@ -76,7 +77,9 @@ class Conversation:
             raise NoSuchConversationError(
                 f"No conversation found with session ID: {self.session_id}"
             )
-        self.context.add(self.transcript.resume())
+        records = self.transcript.resume()
+        self.context.add("\n".join(json.dumps(r["message"]) for r in records if "message" in r))
+        self.known = remembered(records)
 
     def renew(self) -> None:
         """A new id, a new record, an empty context. The old record stays as it is."""
