@@ -110,7 +110,12 @@ class Exchange(RuleBasedStateMachine):
         )
         self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
         self.launcher = Launcher(
-            self.world, processes, NoFolders(), ScriptedDialects(self.world), lambda _: None
+            self.world,
+            processes,
+            NoFolders(),
+            ScriptedDialects(self.world),
+            lambda _: None,
+            MachineClock(lambda: self.time),
         )
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []

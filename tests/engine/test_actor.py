@@ -33,7 +33,7 @@ class Stage:
         dialects = ScriptedDialects(self.world)
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
         launcher = Launcher(
-            self.world, processes, self.folders, ScriptedDialects(self.world), lambda _: None
+            self.world, processes, self.folders, dialects, lambda _: None, LoopClock()
         )
         reader = Reader(dialects, LoopClock())
         kept = Path("/nowhere")

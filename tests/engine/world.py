@@ -25,6 +25,7 @@ from sm.core.events import (
     TurnEnded,
     TurnFailed,
 )
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
 from sm.core.launch import (
     AgentLine,
@@ -32,6 +33,7 @@ from sm.core.launch import (
     LaunchRequest,
     MalformedHookError,
     PaneLaunch,
+    ServerGoneError,
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
@@ -44,6 +46,7 @@ from sm.core.terminal import (
     PaneStatus,
     Record,
     Screen,
+    Server,
     Sign,
     View,
 )
@@ -52,6 +55,9 @@ from sm.engine.ports import Dialect
 PASTED = "@sm_pasted"
 STARTED = 7
 """Every process of this world started at this tick."""
+REPLACING = 400
+"""Pids of programs that were put where agents were begin here."""
+SERVER = Server(pid=50, started=0, socket_path="/tmp/tmux")
 RECORDED_AFTER = 0.2
 """What the model is given or says stands in the transcript this much later."""
 
@@ -91,6 +97,9 @@ class Agent:
     dead: bool = False
     gone: bool = False
     exit_status: int | None = None
+    exit_signal: int | None = None
+    lines: tuple[str, ...] = ()
+    """What its pane shows in place of its prompt box."""
     stopped: bool = False
     foreground: bool = True
     stuck: asyncio.Event | None = None
@@ -130,6 +139,12 @@ class Agent:
     revivals: int = 0
     """How often it was started in the place of a dead one."""
 
+    replaced_by: str = ""
+    """The program its pane was given to; its process is then another."""
+    in_shell: bool = False
+    """Its pane is a shell's, which does not end with it."""
+    memory: str | None = None
+    """What the kernel says about killing it."""
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
     piped: bool = False
@@ -158,6 +173,11 @@ class Agent:
     @property
     def pid(self) -> int:
         return 100 + self.number + 1000 * self.revivals
+
+    @property
+    def pane_pid(self) -> int:
+        is_others = self.in_shell or self.replaced_by
+        return REPLACING + self.number if is_others else self.pane.pid
 
     @property
     def transcript(self) -> str:
@@ -243,6 +263,7 @@ class Agent:
         """Started in its own pane again: what it had in its box and its hands is gone, what it
         wrote down is not. tmux keeps its marks."""
         self.revivals += 1
+        self.replaced_by, self.in_shell = "", False
         self.dead = self.gone = self.stopped = self.in_mode = self.watches = False
         self.exit_status, self.sign, self.drawn = None, Sign.PROMPT, None
         self.box = self.stash = ""
@@ -377,20 +398,21 @@ class Agent:
 
     def view(self) -> View:
         return View(
-            lines=tuple(self.box.split("\n")),
+            lines=self.lines or tuple(self.box.split("\n")),
             cursor_x=0,
             cursor_y=0,
             title=(self.drawn or self.sign).value,
             in_mode=self.in_mode,
             width=80,
             height=24,
-            dead=self.dead,
-            exit_status=self.exit_status,
-            exit_signal=None,
+            dead=self.dead and not self.in_shell,
+            exit_status=None if self.in_shell else self.exit_status,
+            exit_signal=None if self.in_shell else self.exit_signal,
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
             session=self.owner or self.session,
+            pid=self.pane_pid,
         )
 
 
@@ -413,6 +435,12 @@ class World:
     refuses_launch: bool = False
     forgets: bool = False
     """Agents that are started again begin a new context."""
+    server: Server | None = SERVER
+    """None: nobody listens on the socket."""
+    server_tick: int | None = STARTED - 1
+    """When the process of that server was started."""
+    restored: dict[str, str] = field(default_factory=dict)
+    """Sessions somebody else made, and the program in each."""
 
     def agent(self, session: str = "ada") -> Agent:
         return self.agents[SessionId(session)]
@@ -465,7 +493,16 @@ class World:
         return agent.pane if agent is not None and not agent.gone else None
 
     async def panes(self) -> list[PaneStatus]:
-        raise NotImplementedError
+        self._answers()
+        return [
+            PaneStatus(
+                id=agent.pane.id, sm_session=agent.session, tmux_session=agent.tmux_name,
+                pid=agent.pane_pid, dead=agent.dead, exit_status=agent.exit_status,
+                exit_signal=agent.exit_signal,
+            )
+            for agent in self.agents.values()
+            if not agent.gone
+        ]  # fmt: skip
 
     async def look(self, pane: PaneId) -> View | None:
         self._answers()
@@ -473,6 +510,12 @@ class World:
         if agent is not None and agent.stuck is not None:
             await agent.stuck.wait()
         return agent.view() if agent is not None else None
+
+    async def server_of(self, pane: PaneId) -> Server:
+        self._answers()
+        if self.server is None:
+            raise ServerGoneError("no server running")
+        return self.server
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
@@ -528,6 +571,8 @@ class World:
 
     async def examine(self, target: str, socket: str | None) -> Spot | None:
         self._answers()
+        if target.strip("=:") in self.restored:
+            return self._restored(target.strip("=:"))
         agent = next((a for a in self.agents.values() if a.pane.id == target and not a.gone), None)
         if agent is None or socket is not None:
             return None
@@ -535,13 +580,19 @@ class World:
             pane=agent.pane.id,
             socket=agent.pane.socket,
             tmux_session=agent.tmux_name,
-            pid=agent.pane.pid,
+            pid=agent.pane_pid,
             dead=agent.dead,
-            command="scripted",
+            command=agent.replaced_by or "scripted",
             owner=agent.owner,
             is_ours=agent.owner is not None,
             piped=agent.piped,
         )
+
+    def _restored(self, name: str) -> Spot:
+        return Spot(
+            pane=PaneId("%90"), socket="/tmp/tmux", tmux_session=name, pid=90, dead=False,
+            command=self.restored[name], owner=None, is_ours=False, piped=False,
+        )  # fmt: skip
 
     async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
         self._answers()
@@ -566,12 +617,16 @@ class ProcessTable:
     """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
 
     world: World
+    booted: float | None = None
     watched: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     def _at(self, pid: int) -> Agent:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
+        server = self.world.server
+        if server is not None and pid == server.pid:
+            return self.world.server_tick
         found = [a for a in self.world.agents.values() if a.pid == pid and not a.dead]
         return STARTED if found else None
 
@@ -595,6 +650,16 @@ class ProcessTable:
             for agent in self.world.agents.values()
             if agent.pane.pid == pid and not agent.dead
         ]
+
+    def booted_at(self) -> float | None:
+        return self.booted
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        return self._at(pid).memory
+
+    def marked(self, session: SessionId) -> list[Process]:
+        agent = self.world.agents.get(session)
+        return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 
     async def end(self, pid: int, started: int) -> bool:
         self._at(pid).die()
@@ -686,6 +751,15 @@ class ScriptedDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return None
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return ()
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return ()
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return Integrity()
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None

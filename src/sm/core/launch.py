@@ -65,5 +65,9 @@ class TerminalUnreachableError(Exception):
     """tmux does not answer; nothing is known about its panes."""
 
 
+class ServerGoneError(TerminalUnreachableError):
+    """Nobody listens on the socket: the server that did, and every pane of it, is gone."""
+
+
 class MalformedHookError(ValueError):
     """The payload is not a hook of this agent; the message says what is wrong with it."""

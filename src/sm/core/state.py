@@ -378,6 +378,8 @@ class Session:
     """The agent reported that a person told it to exit."""
     exit: Exit | None = None
     last_words: str = ""
+    failure: str = ""
+    """The error the last turn ended with, until the next prompt is accepted."""
 
     rescue: RecoveryRules = BY_HAND
     """How it is brought back when its agent dies."""

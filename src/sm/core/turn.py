@@ -178,7 +178,9 @@ def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Resu
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
     session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
-    session = replace(session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0)
+    session = replace(
+        session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0, failure=""
+    )
     return session, effects
 
 
@@ -250,6 +252,7 @@ def turn_ended(
         stopped=hook.prompt,
         tasks=tasks,
         ready=True,
+        failure=failure,
     )
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")

@@ -49,6 +49,7 @@ PRUNE_EVERY = 6 * 3600.0
 GARBAGE = 10_000
 """Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
 FILES_LOOK_EVERY = 2.0
+WINDOWS_LOOK_AFTER = 0.2
 
 
 def main() -> int:
@@ -88,6 +89,7 @@ class Worker:
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
+        self.window_closed = asyncio.Event()
 
     async def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -147,7 +149,9 @@ class Worker:
             started=processes.started,
             history_limit=limit,
         )
-        terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
+        terminal.notify(
+            connected=self.tmux_found.set, lost=lambda: None, closed=self.window_closed.set
+        )
         return terminal
 
     def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
@@ -196,6 +200,7 @@ class Worker:
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
                 tasks.create_task(self._recheck(engine)),
+                tasks.create_task(self._mind_windows(engine)),
                 tasks.create_task(self._mind_files()),
             ]
             await serve(app, guarded, self.sockets, self.stopping)
@@ -240,6 +245,15 @@ class Worker:
             self.tmux_found.clear()
             for session in list(engine.loop.sessions):
                 await engine.watch.inspect(session.id)
+
+    async def _mind_windows(self, engine: Engine) -> None:
+        """An agent may outlive its window and notice nothing; nor does the kernel."""
+        while True:
+            await self.window_closed.wait()
+            # Of many that are closed at once, the list is asked for once.
+            await asyncio.sleep(WINDOWS_LOOK_AFTER)
+            self.window_closed.clear()
+            await engine.watch.find_closed()
 
 
 def _inode(path: Path) -> int | None:

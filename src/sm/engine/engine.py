@@ -182,7 +182,7 @@ class Engine:
         self._thresholds = thresholds
         self._hook_url = hook_url
         self._handoff_rules = handoff_rules
-        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url)
+        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(

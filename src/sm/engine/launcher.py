@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from sm.core.adoption import Process
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
-    AgentExited,
     AgentRelaunched,
     AgentStarted,
     Event,
@@ -31,8 +31,9 @@ from sm.core.passage import Handoff
 from sm.core.state import Session
 from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
+from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Processes, Terminal
+from sm.engine.ports import Clock, Dialects, Processes, Terminal
 
 COMMAND_LENGTH = 200
 DEATH_SHOWN_WITHIN = 2.0
@@ -69,6 +70,11 @@ class Folders(Logs, Protocol):
         """The session is over; so is the need for its caller's environment."""
 
 
+def in_words(process: Process) -> str:
+    """A process as it is named to an agent."""
+    return f"process {process.pid}: {' '.join(process.command) or process.name}"[:COMMAND_LENGTH]
+
+
 def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
     """What the new context is told first, as it will stand in the session too."""
     context = replace(session.context, number=session.context.number + 1)
@@ -84,8 +90,10 @@ class Launcher:
         folders: Folders,
         dialects: Dialects,
         hook_url: Callable[[SessionId], str | None],
+        clock: Clock,
     ) -> None:
-        self.adopter = Adopter(terminal, dialects, processes, folders)
+        self.inquest = Inquest(terminal, processes, clock)
+        self.adopter = Adopter(terminal, dialects, processes, folders, self.inquest)
         self._terminal = terminal
         self._processes = processes
         self._folders = folders
@@ -136,9 +144,7 @@ class Launcher:
         tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
         await self._terminal.kill(session.id)
         return tuple(
-            f"process {one.pid}: {' '.join(one.command) or one.name}"[:COMMAND_LENGTH]
-            for one in tree[1:]
-            if self._processes.started(one.pid) == one.started
+            in_words(one) for one in tree[1:] if self._processes.started(one.pid) == one.started
         )
 
     async def start_again(
@@ -189,29 +195,25 @@ class Launcher:
             return await self.adopter.check(session)
         pane = session.pane
         if pane is None:
-            return AgentExited(status=None, signal=None, evidence="it has no pane")
-        lives = self._processes.started(pane.pid) == pane.started
+            return await self.inquest.exited(session, None)
+        is_there = self._processes.started(pane.pid) == pane.started
         try:
-            view = await self._settled_view(session, lives)
+            view = await self._settled_view(session, is_there)
         except TerminalUnreachableError as error:
-            if lives:
+            if self.inquest.lives(session):
                 return TerminalLost(reason=str(error))
-            return AgentExited(status=None, signal=None, evidence=f"process {pane.pid} is gone")
-        if view is None:
-            evidence = f"pane {pane.id} is gone" + (", its process lives on" if lives else "")
-            return AgentExited(status=None, signal=None, evidence=evidence)
-        if view.dead or not lives:
-            return AgentExited(
-                status=view.exit_status, signal=view.exit_signal, evidence=f"pane {pane.id} is dead"
-            )
-        return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+            return await self.inquest.exited(session, error)
+        # A pane that still has our tag and our process was not left by anything, a reboot included.
+        if view is not None and is_there and not view.dead and not is_replaced(session, view):
+            return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+        return await self.inquest.exited(session, view)
 
     async def _settled_view(self, session: Session, lives: bool) -> View | None:
         """A view that agrees with the process table, or the last one if they never agree."""
         deadline = asyncio.get_running_loop().time() + DEATH_SHOWN_WITHIN
         while True:
             view = await look_at(self._terminal, session)
-            agrees = view is None or view.dead or lives
+            agrees = view is None or view.dead or lives or is_replaced(session, view)
             if agrees or asyncio.get_running_loop().time() > deadline:
                 return view
             await asyncio.sleep(0.02)

@@ -7,6 +7,7 @@ from typing import Protocol
 from sm.core.adoption import Found, Process, Spot
 from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
@@ -15,7 +16,16 @@ from sm.core.passage import Captured, Facts, Handoff, Kept
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story
-from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Pane,
+    PaneStatus,
+    Record,
+    Screen,
+    Server,
+    View,
+)
 
 
 class Store(Protocol):
@@ -90,6 +100,9 @@ class Terminal(Protocol):
         """Every pane tagged with our home."""
 
     async def look(self, pane: PaneId) -> View | None: ...
+
+    async def server_of(self, pane: PaneId) -> Server:
+        """The server that answers where this pane was; raises ServerGoneError if none listens."""
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
@@ -182,6 +195,15 @@ class Dialect(Protocol):
 
     def read_story(self, transcript_path: Path) -> Story | None:
         """What its own record tells of the work; None if the file is none. Raises OSError."""
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        """The newest of the conversation, about so many characters of it, oldest first."""
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        """What a terminal's lines show of the conversation; empty where they show none."""
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        """Whether it would find all of the conversation there, to resume it. Raises OSError."""
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""
@@ -336,6 +358,18 @@ class Processes(Protocol):
 
     async def end(self, pid: int, started: int) -> bool:
         """End this very process, gently first; whether it is gone."""
+
+    def booted_at(self) -> float | None:
+        """When the host was started, where that can be told."""
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        """What the kernel says about killing it for want of memory; None: nothing.
+
+        ``by_kill``: SIGKILL certainly ended it. Then a counter that rose is evidence too.
+        """
+
+    def marked(self, session: SessionId) -> list[Process]:
+        """Every living process that was started as this session's agent, or below it."""
 
 
 class Clock(Protocol):

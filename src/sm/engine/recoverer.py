@@ -23,7 +23,7 @@ from sm.core.message import Message, Route
 from sm.core.recovery import chosen
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
-from sm.engine.launcher import Launcher
+from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
 
@@ -148,7 +148,7 @@ class Recoverer:
         if pane is None or _is_same(pane, session.pane) or noted.get("id") != recovery.id:
             return None
         manner = Manner(noted["manner"])
-        survivors = await asyncio.to_thread(self._survivors, session)
+        survivors = await asyncio.to_thread(self._survivors, session, pane.pid)
         recalled = await self._recall(session, recovery.crash, survivors)
         return AgentRecovered(
             recovery=recovery.id,
@@ -168,8 +168,12 @@ class Recoverer:
             await self._processes.end(pane.pid, pane.started)
         return await asyncio.to_thread(self._survivors, session)
 
-    def _survivors(self, session: Session) -> tuple[str, ...]:
-        return ()
+    def _survivors(self, session: Session, new: int | None = None) -> tuple[str, ...]:
+        """Processes that carry the session's id, without the agent that came in its place and
+        what that has started."""
+        anew = {one.pid for one in self._processes.tree(new)} if new is not None else set()
+        marked = self._processes.marked(session.id)
+        return tuple(in_words(one) for one in marked if one.pid not in anew)
 
     async def plan(
         self,

@@ -115,6 +115,17 @@ class Watch:
             return await self._tell(session_id, event)
         return True
 
+    async def find_closed(self) -> None:
+        """Ask after every agent whose pane is not among those there are."""
+        try:
+            there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
+        except TerminalUnreachableError:
+            return
+        ours = [s for s in self._loop.sessions if s.alive and not s.adopted]
+        for session in ours:
+            if session.pane is not None and (session.id, session.pane.id) not in there:
+                await self.inspect(session.id)
+
     async def _tell(self, session_id: SessionId, event: Event) -> bool:
         try:
             await self._loop.post(session_id, event)

@@ -263,3 +263,12 @@ async def test_many_launches_leave_no_file_open(rig: Rig) -> None:
         await rig.terminal.exited()
 
     await wait_until_async(lambda: len(list(Path("/dev/fd").iterdir())) == before)
+
+
+async def test_we_are_our_own_server() -> None:
+    """The same as ever for whoever can still ask."""
+    terminal = PtyTerminal(started=ProcessTable().started, render=render, now=lambda: 7.5)
+
+    server = await terminal.server_of(PANE)
+
+    assert (server.pid, server.started) == (os.getpid(), 7)

@@ -48,6 +48,7 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
         entered="",
         interrupted="",
         session=ADA,
+        pid=pane.pid,
     )
 
 
@@ -362,3 +363,20 @@ async def test_a_living_pane_is_never_gone_while_connections_are_lost(
 
     assert answers
     assert None not in answers
+
+
+async def test_a_window_that_is_closed_is_told_of(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Also one of a session nobody is attached to; a window that stays is not."""
+    closed = asyncio.Event()
+    terminal.notify(connected=lambda: None, lost=lambda: None, closed=closed.set)
+    pane = await terminal.launch(rig.launch())
+    # The placeholder's window was closed at the launch.
+    await closed.wait()
+    closed.clear()
+    rig.tmux("split-window", "-t", pane.id, "sleep", "1000")
+    assert await terminal.look(pane.id) is not None
+    assert not closed.is_set()
+
+    rig.tmux("kill-window", "-t", pane.id)
+
+    await asyncio.wait_for(closed.wait(), 10)

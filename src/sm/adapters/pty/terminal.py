@@ -17,7 +17,7 @@ from sm.adapters.pty.foreground import PATIENCE, Foreground
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 PANE = PaneId("pty")
 LINE = 400
@@ -50,6 +50,7 @@ class PtyTerminal:
         self._environment = environment
         self._patience = patience
         self._now = now
+        self._began = int(now())
         self._foreground: Foreground | None = None
         self._launch: PaneLaunch | None = None
         self._pane: Pane | None = None
@@ -161,6 +162,10 @@ class PtyTerminal:
             entered="",
             session=self._launch.session,
         )
+
+    async def server_of(self, pane: PaneId) -> Server:
+        """We are the server ourselves: whoever can ask, is answered by the same as ever."""
+        return Server(pid=os.getpid(), started=self._began, socket_path="")
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None

@@ -7,16 +7,17 @@ at what happened: the command may have run.
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import structlog
 
 from sm.adapters.tmux.blocks import Block
 from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.formats import SERVER, read_server
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import Command
 from sm.adapters.tmux.wire import Wire, open_wire
 from sm.core.launch import TerminalUnreachableError
+from sm.core.terminal import Server
 
 log = structlog.get_logger()
 
@@ -24,15 +25,6 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 PLACEHOLDER = ("sleep", "2147483647")
 """Keeps a window open and does nothing; two arguments, so that no shell is started for it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Which server answered. Pane ids begin again at %0 on another one."""
-
-    pid: int
-    started: int
-    socket_path: str
 
 
 def _nothing() -> None:
@@ -156,10 +148,8 @@ class ControlClient:
         )
         try:
             async with asyncio.timeout(self._deadline):
-                blocks = await wire.request(
-                    ("display-message", "-p", "#{pid}:#{start_time}:#{socket_path}")
-                )
-            self.server = _server(lines_of(blocks))
+                blocks = await wire.request(("display-message", "-p", SERVER))
+            self.server = read_server(lines_of(blocks)[0][0])
         except BaseException as error:
             wire.close()
             await wire.wait_closed()
@@ -194,8 +184,3 @@ def lines_of(blocks: list[Block]) -> list[list[str]]:
         if block.failed:
             raise TmuxError("\n".join(block.lines))
     return [list(block.lines) for block in blocks]
-
-
-def _server(answers: list[list[str]]) -> Server:
-    pid, started, socket_path = answers[0][0].split(":", 2)
-    return Server(pid=int(pid), started=int(started), socket_path=socket_path)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import IO
 
 from sm.adapters.tmux.errors import TmuxError
-from sm.core.launch import TerminalUnreachableError
+from sm.core.launch import ServerGoneError, TerminalUnreachableError
 
-_UNREACHABLE = ("no server running", "error connecting", "lost server", "server exited")
+_UNREACHABLE = ("error connecting", "lost server", "server exited")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +86,9 @@ def _is_private(name: str) -> bool:
 
 
 def _refusal(message: str) -> Exception:
+    # Refused by the kernel. A socket that is not there says less: somebody may have removed it.
+    if message.startswith("no server running"):
+        return ServerGoneError(message)
     if message.startswith(_UNREACHABLE):
         return TerminalUnreachableError(message)
     return TmuxError(message)

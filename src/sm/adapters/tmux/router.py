@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.adapters.tmux.errors import TmuxError
-from sm.adapters.tmux.formats import FOUND, read_found
+from sm.adapters.tmux.formats import FOUND, SERVER, read_found, read_server
 from sm.adapters.tmux.guest import GuestClient
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 NO_CONF = Path("/dev/null")
 DEADLINE = 3.0
@@ -137,6 +137,18 @@ class TmuxRouter:
             # Nothing of ours is there (any more): a guest does not stay.
             await self._leave(pane)
         return view
+
+    async def server_of(self, pane: PaneId) -> Server:
+        """The server that answers where this pane was; raises ServerGoneError if none listens."""
+        _, _, socket = pane.partition("@")
+        if not socket:
+            return await self._own.server_now()
+        program = TmuxProgram(socket=socket, conf=NO_CONF)
+        try:
+            told = await program.call("display-message", "-p", SERVER, deadline=DEADLINE)
+            return read_server(told)
+        except (TmuxError, ValueError) as error:
+            raise TerminalUnreachableError(f"tmux gave no answer we can read: {error}") from None
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None

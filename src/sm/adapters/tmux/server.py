@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from sm.adapters.tmux.control import ControlClient, Server
+from sm.adapters.tmux.control import ControlClient
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.formats import (
     HOME,
@@ -25,6 +25,7 @@ from sm.adapters.tmux.formats import (
     PANE,
     PASTED,
     RAW,
+    SERVER,
     SESSION,
     SIZES,
     TAGS,
@@ -34,6 +35,7 @@ from sm.adapters.tmux.formats import (
     is_untold,
     ours,
     read_listed,
+    read_server,
     read_view,
     typable,
 )
@@ -43,7 +45,7 @@ from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 T = TypeVar("T")
 
@@ -53,6 +55,7 @@ ANEW = b"\x1b[!p\x1b[?1049l\x1b[m\x1b[H\x1b[2J"
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
+CLOSED = ("%unlinked-window-close", "%window-close")
 DUMPED_WITHIN = 10.0
 """tmux takes about 1 ms for 1,000 lines."""
 
@@ -100,10 +103,23 @@ class TmuxTerminal:
         folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"  # noqa: S108 tmux's own place
         return str(folder / self.control.program.socket)
 
-    def notify(self, *, connected: Callable[[], None], lost: Callable[[], None]) -> None:
-        """Whom to call when the connection is there (again) and when it is lost."""
+    def notify(
+        self,
+        *,
+        connected: Callable[[], None],
+        lost: Callable[[], None],
+        closed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Whom to call when the connection is there (again), when it is lost, and when a window
+        of any session was closed."""
         if not isinstance(self.control, ControlClient):
             return
+
+        def hear(line: str) -> None:
+            if line.startswith(CLOSED):
+                closed()
+
+        self.control.on_notice = hear
         self.control.on_connected = connected
         self.control.on_lost = lost
 
@@ -310,6 +326,10 @@ class TmuxTerminal:
             if error.is_gone:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
+
+    async def server_now(self) -> Server:
+        """Which server answers now; asked, not remembered."""
+        return read_server((await self.control.run("display-message", "-p", SERVER))[0])
 
     async def dump(
         self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None

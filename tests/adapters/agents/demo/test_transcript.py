@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.kit.tmux import wait_until
 
 from sm.adapters.agents.demo.transcript import Transcript, path_for
@@ -40,20 +41,23 @@ def test_a_session_without_a_prompt_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_resumed_record_goes_on_after_a_torn_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("torn", ['{"type":"us', ""])
+def test_a_resumed_record_goes_on_behind_a_line_without_an_end(tmp_path: Path, torn: str) -> None:
+    """As Claude Code's: right behind it, with a record that nobody misses."""
     opened(tmp_path).prompt("one", "p1")
     path = tmp_path / "sub" / "s1.jsonl"
-    with path.open("a") as file:
-        file.write('{"type":"us')
+    begun = path.read_text() + torn if torn else path.read_text().rstrip("\n")
+    path.write_text(begun)
 
     again = opened(tmp_path)
-    assert [r["type"] for r in again.resume()] == ["mode", "user"]
+    assert "one" in str(again.resume())
+    assert path.read_text() == begun, "nothing was said yet"
     again.prompt("two", "p2")
 
-    *_, torn, last = path.read_text().splitlines()
-    assert torn == '{"type":"us'
-    first = json.loads(path.read_text().splitlines()[1])
-    assert json.loads(last)["parentUuid"] == first["uuid"]
+    assert path.read_text().startswith(f'{begun}{{"type":"file-history-snapshot",')
+    assert json.loads(path.read_text().splitlines()[-1])["parentUuid"] is not None
+    assert "two" in (said := str(opened(tmp_path).resume()))
+    assert "one" in said
 
 
 def test_a_compaction_begins_a_new_chain(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ from sm.adapters.agents.claude import (
     answers,
     command_line,
     compaction,
+    exchanges,
     finding,
+    integrity,
+    shown,
     status,
     story,
     transcript,
@@ -22,6 +25,7 @@ from sm.adapters.agents.claude.usage import UsageReader
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
@@ -116,6 +120,15 @@ class ClaudeDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return story.read(transcript_path)
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return exchanges.read(transcript_path, room)
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return shown.read(lines)
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return integrity.examine(transcript_path)
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return compaction.point(told, model)

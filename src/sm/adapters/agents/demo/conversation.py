@@ -73,12 +73,13 @@ class Conversation:
         return Transcript(path, session_id=self.session_id, cwd=self.cwd, delay=self._delay)
 
     def _resume(self, exists: bool) -> None:
-        if not exists:
+        records = self.transcript.resume() if exists else []
+        said = "\n".join(json.dumps(r["message"]) for r in records if "message" in r)
+        if not said:
             raise NoSuchConversationError(
                 f"No conversation found with session ID: {self.session_id}"
             )
-        records = self.transcript.resume()
-        self.context.add("\n".join(json.dumps(r["message"]) for r in records if "message" in r))
+        self.context.add(said)
         self.known = remembered(records)
 
     def renew(self) -> None:

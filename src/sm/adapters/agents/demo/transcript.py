@@ -19,6 +19,7 @@ VERSION = "demo"
 MODEL = "demo-model"
 AGAIN_AFTER = 0.5
 """Seconds, where nothing can be written."""
+_JSON = json.JSONDecoder()
 
 
 def path_for(config: Path, cwd: str, session_id: str) -> Path:
@@ -61,8 +62,9 @@ class Transcript:
         uuids = [record["uuid"] for record in records if "uuid" in record]
         self._parent = uuids[-1] if uuids else None
         self._is_begun = True
-        if not self.path.read_bytes().endswith(b"\n"):
-            self._unwritten.append(b"\n")
+        # As Claude Code's: behind a line without an end stands what nobody needs.
+        snapshot = {"messageId": str(uuid.uuid4()), "snapshot": {}, "isSnapshotUpdate": False}
+        self._unwritten.append(_line({"type": "file-history-snapshot", **snapshot}))
         return records
 
     def user(self, content: object, prompt_id: str | None, **fields: object) -> str:
@@ -210,7 +212,8 @@ def _lines(path: Path) -> list[bytes]:
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
     try:
-        record = json.loads(line)
+        # The first, where another was written behind it.
+        record, _ = _JSON.raw_decode(line.decode("utf-8", "replace"))
     except ValueError:
         return None
     return record if isinstance(record, dict) else None

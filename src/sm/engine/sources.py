@@ -1,0 +1,152 @@
+"""What is left of a crashed session's conversation, from the best source that can be read.
+
+The transcript first, then what the terminal showed, then the last snapshot of it. What cannot be
+used is named and never fatal.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sm.core.exchange import Exchange, Role
+from sm.core.ids import SessionId
+from sm.core.remains import Shown
+from sm.core.retelling import replies, requests
+from sm.core.shortening import count
+from sm.core.state import Session
+from sm.core.story import Request, Story
+from sm.engine.drafts import moment
+from sm.engine.ports import Dialect
+
+GARBAGE = 0.15
+"""A line with so much in it that is no text is garbage."""
+SOME, MOSTLY = 0.05, 0.9
+"""With so many such lines a text is not read as a conversation any more; or not used at all."""
+_REPLACED = "\ufffd"
+
+Log = Callable[[SessionId, int], list[str]]
+"""The last lines a session's terminal showed, at most so many. Raises OSError."""
+Snapshot = Callable[[SessionId], tuple[str, float] | None]
+"""The last one, and when it was taken. Raises OSError."""
+
+
+@dataclass(slots=True)
+class Sources:
+    """Read one after another; what was found, and what is to be said of it."""
+
+    session: Session
+    dialect: Dialect
+    exchanges: tuple[Exchange, ...] = ()
+    source: str = ""
+    """What they were read from, if it is no transcript."""
+    story: Story = field(default_factory=Story)
+    shown: Shown | None = None
+    requests: int = 0
+    replies: int = 0
+    flaw: str | None = None
+    """Why the transcript is not whole."""
+    used: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def read_transcript(self, room: int) -> None:
+        path = self.session.context.transcript
+        if path is None:
+            self._without_transcript("its agent told of none")
+            return
+        try:
+            self._read(Path(path), room)
+        except OSError as error:
+            self._without_transcript(_why(error))
+
+    def _read(self, path: Path, room: int) -> None:
+        story = self.dialect.read_story(path)
+        if story is None:
+            is_empty = path.stat().st_size == 0
+            why = "it is empty" if is_empty else "there is no record of a conversation in it"
+            self._without_transcript(why)
+            return
+        integrity = self.dialect.examine(path)
+        self.flaw, self.story = integrity.flaw, story
+        if integrity.torn:
+            were = "was" if integrity.torn == 1 else "were"
+            torn = count(integrity.torn, "torn line")
+            self.skipped.append(f"transcript: {torn} {were} skipped")
+        waiting = tuple(_waiting(request) for request in story.requests if request.is_waiting)
+        self.exchanges = (*self.dialect.read_exchanges(path, room), *waiting)
+        self.requests, self.replies = len(story.requests), story.replies
+        self.used.append(f"transcript: {self._counted()}")
+
+    def _without_transcript(self, why: str) -> None:
+        self.skipped.append(f"transcript: {why}")
+        self.flaw = f"the transcript: {why}"
+
+    def read_terminal(self, log: Log, lines: int, snapshot: Snapshot | None) -> None:
+        self._show("terminal log", lambda: ("the terminal's log", log(self.session.id, lines)))
+        if self.shown is None and snapshot is not None:
+            self._show("snapshot", lambda: _of_snapshot(snapshot(self.session.id)))
+
+    def _show(self, name: str, take: Callable[[], tuple[str, list[str]]]) -> None:
+        try:
+            source, lines = take()
+        except OSError as error:
+            self.skipped.append(f"{name}: {_why(error)}")
+            return
+        if not any(line.strip() for line in lines):
+            self.skipped.append(f"{name}: it is empty")
+            return
+        legible = [line for line in lines if _is_text(line)]
+        garbage = len(lines) - len(legible)
+        if garbage >= MOSTLY * len(lines):
+            self.skipped.append(f"{name}: binary garbage, not used")
+            return
+        self.shown = Shown(source=source, lines=tuple(legible))
+        self.used.append(f"{name}: {count(len(legible), 'line')}")
+        if self.exchanges:
+            return
+        part = f"{garbage} of {len(lines)} lines are binary garbage"
+        if garbage > SOME * len(lines):
+            self.skipped.append(f"{name}: {part}, the rest is used as it is")
+            return
+        self.skipped += [f"{name}: {part}"] if garbage else []
+        self._recognise(name, self.shown)
+
+    def _recognise(self, name: str, shown: Shown) -> None:
+        self.exchanges = self.dialect.read_shown(shown.lines)
+        if not self.exchanges:
+            self.skipped.append(f"{name}: no conversation recognised in it, used as it is")
+            return
+        self.source = shown.source
+        self.requests, self.replies = requests(self.exchanges), replies(self.exchanges)
+        self.used[-1] += f", {self._counted()}"
+
+    def _counted(self) -> str:
+        asked = count(self.requests, "request")
+        return f"{asked}, {self.replies} {'reply' if self.replies == 1 else 'replies'}"
+
+
+def _waiting(request: Request) -> Exchange:
+    return Exchange(
+        role=Role.ASKED,
+        text=request.text,
+        at=request.at,
+        sender=request.sender,
+        is_waiting=True,
+    )
+
+
+def _of_snapshot(taken: tuple[str, float] | None) -> tuple[str, list[str]]:
+    if taken is None:
+        raise FileNotFoundError
+    text, at = taken
+    return f"the snapshot of {moment(at)} UTC", text.splitlines()
+
+
+def _is_text(line: str) -> bool:
+    odd = sum(not (c.isprintable() or c.isspace()) or c == _REPLACED for c in line)
+    return odd <= GARBAGE * len(line)
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is none"
+    return f"cannot be read: {error.strerror or error}"
