@@ -176,6 +176,7 @@ class Rig:
             log=self.log,
             identity=lambda session: {"SM_SESSION": session},
             render=self._render,
+            tail=lambda raw, sizes, _: self._render(raw, sizes),
             inbox=self.inbox,
             routes=lambda _: self.routes,
             thresholds=self.thresholds,

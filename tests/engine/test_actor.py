@@ -38,8 +38,9 @@ class Stage:
         reader = Reader(dialects, LoopClock())
         kept = Path("/nowhere")
         archivist, filing = archivist_of(self.world, kept), filing_of(self.world, kept)
+        recollection = Recollection(drafts=archivist.drafts, log=lambda *_: [])
         recoverer = Recoverer(
-            self.world, processes, dialects, launcher, Recollection(archivist.drafts), LoopClock(),
+            self.world, processes, dialects, launcher, recollection, LoopClock(),
             at_once=4, sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(), message=store.message,
         )  # fmt: skip

@@ -1,5 +1,6 @@
 """Looking at what an agent left behind, in the small world."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -7,10 +8,11 @@ import pytest
 
 from sm.core.crash import Cause
 from sm.core.events import AgentExited, PaneSeen, TerminalLost
+from sm.core.ids import SessionId
 from sm.core.state import Adoption, Session
 from sm.core.terminal import Server
 from sm.engine.adoption import Adopter
-from sm.engine.inquest import Inquest
+from sm.engine.inquest import LEAVES_WITHIN, Inquest
 from sm.engine.launcher import Launcher
 from tests.core.samples import ADA, IDLE
 from tests.engine.timelapse import NOON, LoopClock
@@ -79,6 +81,10 @@ def respawned(scene: Scene) -> None:
     scene.ada.dead, scene.ada.replaced_by = True, "bash"
 
 
+def respawned_and_she_lives(scene: Scene) -> None:
+    scene.ada.replaced_by = "bash"
+
+
 def respawned_and_over(scene: Scene) -> None:
     """The shell that was put there has ended well."""
     respawned(scene)
@@ -133,6 +139,11 @@ def limited_long_ago(scene: Scene) -> None:
     scene.session = replace(scene.session, turn_ended_at=NOON - 61)
 
 
+def limited_before_it_was_started_again(scene: Scene) -> None:
+    limited(scene)
+    scene.session = replace(scene.session, launched_at=NOON - 30)
+
+
 def failed_otherwise(scene: Scene) -> None:
     limited(scene)
     scene.session = replace(scene.session, failure="invalid_request")
@@ -144,6 +155,11 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
     (pane_closed, Cause.PANE, "pane %1 is gone"),
     (pane_closed_and_she_lives, Cause.PANE, "pane %1 is gone, its process lives on"),
     (respawned, Cause.SHELL, "bash (process 401) is where the agent was, in pane %1"),
+    (
+        respawned_and_she_lives,
+        Cause.SHELL,
+        "bash (process 401) is where the agent was, in pane %1, its process lives on",
+    ),
     (respawned_and_over, Cause.SHELL, "bash (process 401) is where the agent was, in pane %1"),
     (later_server, Cause.SERVER, "its tmux server ended: the one that answers is a later one"),
     (
@@ -166,6 +182,7 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
         "pane %1 is dead, just after its model's service refused it: rate_limit",
     ),
     (limited_long_ago, Cause.EXIT, "pane %1 is dead"),
+    (limited_before_it_was_started_again, Cause.EXIT, "pane %1 is dead"),
     (failed_otherwise, Cause.EXIT, "pane %1 is dead"),
 ]
 
@@ -187,6 +204,17 @@ async def test_the_exit_of_whatever_took_her_pane_is_not_hers(scene: Scene) -> N
     end = await scene.ended()
 
     assert (end.status, end.signal) == (None, None)
+
+
+async def test_an_agent_that_tidies_up_is_given_the_time(scene: Scene) -> None:
+    """Its pane is gone; its last hooks still run, and it ends by itself."""
+    scene.ada.gone = True
+    checking = asyncio.create_task(scene.ended())
+    await asyncio.sleep(LEAVES_WITHIN - 0.5)
+    assert not checking.done()
+    scene.ada.dead = True
+
+    assert (await checking).evidence == "pane %1 is gone"
 
 
 @pytest.mark.parametrize(
@@ -219,6 +247,14 @@ async def test_a_restored_session_of_her_name_is_no_agent(scene: Scene) -> None:
 
     assert cause is Cause.SERVER
     assert words.endswith("; tmux session ada was made anew, with bash in it")
+
+
+async def test_a_later_agent_of_her_name_is_no_restored_session(scene: Scene) -> None:
+    """It is another session of sm, and nobody's leftover."""
+    later_server(scene)
+    scene.world.restored["ada"], scene.world.restored_for = "claude", SessionId("ada2")
+
+    assert "made anew" not in (await scene.cause())[1]
 
 
 # --- what is no end --------------------------------------------------------------------------
@@ -268,6 +304,8 @@ async def test_a_session_of_an_older_release_was_started_when_it_was_made(scene:
     scene.session = replace(scene.session, launched_at=0.0, created_at=NOON - HOUR)
 
     assert (await scene.cause())[0] is Cause.REBOOT
+    scene.processes.booted = NOON - 2 * HOUR
+    assert (await scene.cause())[0] is Cause.SERVER
 
 
 async def test_a_server_without_a_process_is_judged_by_its_own_time(scene: Scene) -> None:
@@ -331,3 +369,28 @@ async def test_a_pane_that_was_an_adopted_agents_own_tells_how_it_ended(scene: S
     end = await scene.ended()
 
     assert (end.cause, end.status, end.left) == (Cause.EXIT, 3, False)
+
+
+async def test_a_clock_that_was_set_ends_no_adopted_agent(scene: Scene) -> None:
+    """With a silent tmux, one of its kind at its very number and start is it."""
+    stranger = scene.world.add(SessionId("stranger"))
+    session = replace(
+        scene.session, pane=stranger.pane, adoption=Adoption(pane=stranger.pane, logged=True)
+    )
+    scene.processes.booted, scene.world.silent = NOON - 60, True
+
+    assert isinstance(await scene.launcher.check(session), TerminalLost)
+    stranger.dead = True
+    assert isinstance(await scene.launcher.check(session), AgentExited)
+
+
+async def test_a_reboot_is_no_leave_taken(scene: Scene) -> None:
+    """The shutdown ended it gently, so that it removed its own file; nobody meant to end it."""
+    scene.adopt()
+    rebooted(scene)
+
+    end = await scene.ended()
+
+    assert (end.cause, end.left) == (Cause.REBOOT, False)
+    scene.processes.booted = None
+    assert (await scene.ended()).left

@@ -440,7 +440,9 @@ class World:
     server_tick: int | None = STARTED - 1
     """When the process of that server was started."""
     restored: dict[str, str] = field(default_factory=dict)
-    """Sessions somebody else made, and the program in each."""
+    """tmux sessions that were made since, and the program in each."""
+    restored_for: SessionId | None = None
+    """Whose tag they have."""
 
     def agent(self, session: str = "ada") -> Agent:
         return self.agents[SessionId(session)]
@@ -591,7 +593,7 @@ class World:
     def _restored(self, name: str) -> Spot:
         return Spot(
             pane=PaneId("%90"), socket="/tmp/tmux", tmux_session=name, pid=90, dead=False,
-            command=self.restored[name], owner=None, is_ours=False, piped=False,
+            command=self.restored[name], owner=self.restored_for, is_ours=False, piped=False,
         )  # fmt: skip
 
     async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:

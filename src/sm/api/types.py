@@ -115,6 +115,10 @@ class ExitView(TypedDict):
     status: int | None
     signal: int | None
     intended: bool
+    cause: str | None
+    """What took the agent, of an end nobody asked for."""
+    evidence: str
+    """What speaks for that."""
 
 
 class ReminderView(TypedDict):

@@ -4,7 +4,14 @@ import argparse
 from typing import cast
 
 from sm.api.client import segment
-from sm.api.types import CompactionView, ContextView, PastContextView, SessionDetail, SessionView
+from sm.api.types import (
+    CompactionView,
+    ContextView,
+    ExitView,
+    PastContextView,
+    SessionDetail,
+    SessionView,
+)
 from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
@@ -47,6 +54,17 @@ def compacted(number: int, last: CompactionView | None) -> str:
     return f"{number}, last {age(last['at'])} ago ({last['trigger']}){size}"
 
 
+def ended(how: ExitView) -> str:
+    """With which signal or exit code, where that is known."""
+    if how["signal"] is not None:
+        told = f"signal {how['signal']}"
+    elif how["status"] is not None:
+        told = f"status {how['status']}"
+    else:
+        told = "status not known"
+    return f"{'as asked' if how['intended'] else 'unasked'}, {told}"
+
+
 def _left(past: PastContextView) -> str:
     """How an earlier context ended, when, and how full it was."""
     tokens = f" at {past['tokens']:,} tokens" if past["tokens"] is not None else ""
@@ -84,8 +102,9 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     for number, limit in enumerate(s["limits"], 1):
         rows[f"limit {number}"] = limit
     if exit_ is not None:
-        how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
-        rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
+        rows["ended"] = ended(exit_)
+        if exit_["cause"] is not None:
+            rows["cause"] = ": ".join(filter(None, [exit_["cause"], exit_["evidence"]]))
     for number, words in enumerate(s["degraded"], 1):
         rows[f"missing {number}"] = words
     for reminder in s["reminders"]:

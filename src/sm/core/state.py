@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
 from operator import attrgetter
 
-from sm.core.crash import BY_HAND, Crash, Recovery, RecoveryRules
+from sm.core.crash import BY_HAND, Cause, Crash, Recovery, RecoveryRules
 from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Route, Way
 from sm.core.passage import Handoff
@@ -309,6 +309,10 @@ class Exit:
     status: int | None
     signal: int | None
     intended: bool
+    cause: Cause = Cause.UNKNOWN
+    """What took the agent; of an end that was intended it says nothing."""
+    evidence: str = ""
+    """What speaks for that cause, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from sm.adapters.agents import Dialects
-from sm.adapters.archive.render import render
+from sm.adapters.archive.render import render, tail
 from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
@@ -77,6 +77,7 @@ def compose(
         ),
         recovery_terms=_recovery_terms(settings.recovery),
         render=render,
+        tail=tail,
         inbox=Inboxes(folders),
         routes=routes,
         thresholds=_thresholds(settings.context_monitor),

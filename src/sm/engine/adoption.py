@@ -209,12 +209,17 @@ class Adopter:
         try:
             view = await look_at(self._terminal, session)
         except TerminalUnreachableError as error:
-            if self._inquest.lives(session):
+            if self._inquest.lives(session) or self._is_recognised(session, pane):
                 return TerminalLost(reason=str(error))
             return await self._gone(session, error)
         if view is not None and is_there:
             return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
         return await self._gone(session, view)
+
+    def _is_recognised(self, session: Session, pane: Pane) -> bool:
+        """It carries no mark of ours; but an agent of its kind at its very pid and start is it."""
+        found = self._dialects.named(session.agent).find(self._processes.tree(pane.pid))
+        return (pane.pid, pane.started) in map(_process, found)
 
     async def _gone(self, session: Session, seen: Seen) -> AgentExited:
         """Of one in a person's shell nobody can tell the exit code. One that took its leave has

@@ -57,7 +57,7 @@ from sm.engine.ports import (
     Terminal,
 )
 from sm.engine.reader import Reader
-from sm.engine.recollection import Recollection
+from sm.engine.recollection import Recollection, RecollectionRules
 from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Environments, Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
@@ -89,6 +89,9 @@ class SessionFolders(Folders, Environments, Protocol):
 
 Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
+
+Tail = Callable[[Path, Path, int], list[str]]
+"""Their last lines, at most so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +161,7 @@ class Engine:
         log: Log,
         identity: Callable[[SessionId], Mapping[str, str]],
         render: Render,
+        tail: Tail,
         inbox: Inbox,
         routes: Callable[[str], Collection[Route]],
         thresholds: Thresholds,
@@ -212,7 +216,18 @@ class Engine:
             processes,
             dialects,
             self._launcher,
-            Recollection(self.drafts),
+            Recollection(
+                drafts=self.drafts,
+                log=lambda session, lines: tail(
+                    Path(folders.raw_log(session)), Path(folders.sizes_log(session)), lines
+                ),
+                snapshot=lambda session: last_kept(snapshots, session),
+                rules=RecollectionRules(
+                    percent=recovery_terms.budget,
+                    lines=recovery_terms.max_lines,
+                    template=recovery_terms.template,
+                ),
+            ),
             clock,
             at_once=recovery_terms.at_once,
             sessions=lambda: self.loop.sessions,
@@ -641,6 +656,12 @@ class Engine:
                 await self.loop.post(session.id, ReminderCancelled(id=reminder_id))
                 return
         raise naming.NotFoundError(f"There is no reminder {reminder_id!r}. See: sm remind --list")
+
+
+def last_kept(snapshots: Snapshots, session: SessionId) -> tuple[str, float] | None:
+    """The text of the last snapshot, and when it was taken."""
+    last = snapshots.last(session)
+    return None if last is None else (snapshots.read(session, last.name), last.at)
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

@@ -20,6 +20,8 @@ SERVER_WITHIN = 2.0
 AGAIN = 0.05
 LEAVING = 0.1
 """Within this time a server that was told to end stops answering."""
+LEAVES_WITHIN = 2.5
+"""Claude Code gives the hooks of its own end 1.5 s."""
 UNSTARTABLE = "sm could not start the agent: "
 NOT_STARTED = 127
 SIGKILL, KILLED = 9, 137
@@ -69,12 +71,13 @@ class Inquest:
 
     async def _traces(self, session: Session, pane: Pane, seen: Seen) -> Traces:
         """Every question costs something: only what the answers so far leave open is asked."""
+        left = _left(session, seen)
         traces = Traces(
             pane=pane.id,
             pid=pane.pid,
-            left=_left(session, seen),
+            left=left,
             adopted=session.adopted,
-            lives=self.lives(session),
+            lives=await self._outlives(session, left),
             limit=self._limit(session),
         )
         if traces.left is Left.DEAD and isinstance(seen, View):
@@ -96,6 +99,19 @@ class Inquest:
         if traces.left is Left.GONE:
             traces = replace(traces, namesake=await self._namesake(pane))
         return replace(traces, memory=await self._memory(traces, pane))
+
+    async def _outlives(self, session: Session, left: Left) -> bool:
+        """Whether its process stays although its pane is not there any more.
+
+        An agent that notices tidies up: it is given the time, once.
+        """
+        is_leaving = left in (Left.GONE, Left.TAKEN) and session.exit is None
+        deadline = asyncio.get_running_loop().time() + (LEAVES_WITHIN if is_leaving else 0.0)
+        while self.lives(session):
+            if asyncio.get_running_loop().time() >= deadline:
+                return True
+            await asyncio.sleep(AGAIN)
+        return False
 
     async def _serving(self, session: Session, pane: Pane) -> tuple[Server | None, Serving]:
         try:
@@ -186,8 +202,10 @@ class Inquest:
 
     def _limit(self, session: Session) -> str:
         at = session.state_since if session.exit is not None else self._clock.now()
-        is_recent = at - session.turn_ended_at <= LIMIT_WITHIN
-        return session.failure if is_recent and names_limit(session.failure) else ""
+        refused_at = session.turn_ended_at
+        # What an agent before this one was refused is not its own.
+        is_its_own = refused_at >= session.launched_at and at - refused_at <= LIMIT_WITHIN
+        return session.failure if is_its_own and names_limit(session.failure) else ""
 
 
 def _launched_at(session: Session) -> float:

@@ -203,7 +203,7 @@ class Recoverer:
         """Why its agent cannot go on with its own record."""
         if not self._dialects.named(session.agent).resumes:
             return f"{session.agent} keeps no record to go on with"
-        return None if recollected.whole else "its record is not whole"
+        return None if recollected.whole else recollected.flaw
 
     def _line(self, session: Session, manner: Manner) -> tuple[AgentLine, Mapping[str, str]]:
         resume = session.context.id if manner is Manner.RESUME else None

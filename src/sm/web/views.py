@@ -9,6 +9,7 @@ from sm.api.types import (
     CompactionView,
     ContextView,
     CrashView,
+    ExitView,
     Explanation,
     HandoffView,
     MessageView,
@@ -30,12 +31,12 @@ from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
 from sm.core.passage import Handoff
 from sm.core.reasons import why_waiting
-from sm.core.state import Compacted, Context, Reminder, Session, Sighting, Timer
+from sm.core.recollection import tokens
+from sm.core.state import Compacted, Context, Exit, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 from sm.engine.recoverer import Plan
 
-CHARACTERS_A_TOKEN = 4
 _HOST = socket.gethostname().split(".")[0]
 
 
@@ -91,13 +92,11 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "compactions": session.context.compactions,
         "last_compaction": compaction_view(session.context.compacted),
         "last_words": session.last_words,
-        "exit": None
-        if exit_ is None
-        else {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
         "crash": crash_view(session.crash),
         "recoveries": [recovery_view(one) for one in session.recoveries],
         "hopeless": session.hopeless or None,
         "next_recovery": _next_recovery(session),
+        "exit": exit_view(exit_) if exit_ is not None else None,
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "lineage": [
             {
@@ -175,13 +174,23 @@ def recovery_plan_view(
         "why": plan.why,
         "command": [redact(word) for word in plan.line.argv],
         "prompt": plan.told,
-        "tokens": len(plan.told) // CHARACTERS_A_TOKEN,
+        "tokens": tokens(plan.told),
         "lines": found.lines,
         "requests": found.requests,
         "replies": found.replies,
         "last_activity": found.last_activity,
         "sources": list(found.sources),
         "skipped": list(found.skipped),
+    }
+
+
+def exit_view(exit_: Exit) -> ExitView:
+    return {
+        "status": exit_.status,
+        "signal": exit_.signal,
+        "intended": exit_.intended,
+        "cause": None if exit_.intended else exit_.cause.value,
+        "evidence": exit_.evidence,
     }
 
 
@@ -342,10 +351,16 @@ def _facts(session: Session, now: float) -> list[str]:
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
         session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        session.exit and not session.exit.intended and _cause(session.exit),
         session.adopted and "its agent was adopted: sm did not start it",
         not session.proves and "this kind of agent reports nothing about itself",
     ]
     return [fact for fact in facts if fact]
+
+
+def _cause(exit_: Exit) -> str:
+    evidence = f" ({exit_.evidence})" if exit_.evidence else ""
+    return f"cause: {exit_.cause.value}{evidence}"
 
 
 def event_view(recorded: Recorded) -> StoredEvent:
