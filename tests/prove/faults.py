@@ -74,7 +74,9 @@ class Havoc:
 
     def places(self) -> list[Place]:
         """Of all agents that live; nobody who is missing there is alive for tmux."""
-        told = self.tmux("list-panes", "-a", "-F", "#{@sm_pane} #{pane_id} #{pane_pid} #{pane_dead}")
+        told = self.tmux(
+            "list-panes", "-a", "-F", "#{@sm_pane} #{pane_id} #{pane_pid} #{pane_dead}"
+        )
         rows = [line.split(" ") for line in told.splitlines()]
         return [Place(s, pane, int(pid)) for s, pane, pid, dead in rows if s and dead == "0"]
 
@@ -230,7 +232,9 @@ SHARES = {
 
 def plan(chance: random.Random, times: int, *, disk: bool) -> list[str]:
     """So many faults in a random order, each kind at its share and at least once."""
-    kinds = {what: share for what, share in SHARES.items() if disk or what != "the disk full for a while"}
+    kinds = {
+        what: share for what, share in SHARES.items() if disk or what != "the disk full for a while"
+    }
     planned = [what for what, share in kinds.items() for _ in range(max(1, share * times // 1000))]
     planned += ["kill -9 an agent"] * (times - len(planned))
     chance.shuffle(planned)

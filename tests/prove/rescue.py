@@ -368,5 +368,3 @@ def thousand_faults(sm: Sm) -> tuple[Verdict, str]:
         f" in flight done again, {len(outcome.orphans)} orphans, {len(outcome.hurt)} others hurt"
     )
     return outcome.verdict, words
-
-
