@@ -41,12 +41,26 @@ AFTER_LIMIT = 300.0
 
 def crashed(session: Session, crash: Crash, now: float) -> Result:
     """Its agent is gone, unasked: what is done about it."""
+    crash = _with_untold(crash, session.recovery)
     session, failed = _failed(session, f"it died again: {crash.words}", now)
     session = _counted(replace(session, crash=crash), crash.cause, now)
     session, planned = _planned(session, crash.cause, now)
     if _comes_back_with_all(session, crash):
         return session, (*failed, *planned, _told_of_all(crash))
     return session, (*failed, *planned, *_told(session, crash, now))
+
+
+def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
+    """With what an earlier crash had cut, if the agent died before it was told of it."""
+    if recovery is None:
+        return crash
+    before = recovery.crash
+    return replace(
+        crash,
+        busy=crash.busy or before.busy,
+        dialog=crash.dialog or before.dialog,
+        taken=tuple(dict.fromkeys((*before.taken, *crash.taken))),
+    )
 
 
 def _comes_back_with_all(session: Session, crash: Crash) -> bool:
