@@ -174,7 +174,7 @@ async def test_an_agent_is_ended_and_started_again_with_its_first_prompt(
 
     assert isinstance(outcome, AgentRelaunched)
     assert outcome.pane == world.agent().pane != wrapped.pane
-    assert outcome.context == "context of ada"
+    assert outcome.context == "context of ada.2"
     assert world.calls == ["kill ada", "launch ada"]
     ahead = replace(wrapped, context=replace(wrapped.context, number=2))
     prompt = carry(first_prompt(ahead, wrapped.handoffs[0], 0.0))

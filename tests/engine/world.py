@@ -25,6 +25,7 @@ from sm.core.events import (
     TurnEnded,
     TurnFailed,
 )
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
 from sm.core.launch import (
     AgentLine,
@@ -103,6 +104,8 @@ class Agent:
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
+    slow: float = 0.0
+    """Seconds that a dump of it takes."""
     in_mode: bool = False
     leaves_mode: bool = True
     tmux_name: str = ""
@@ -133,6 +136,9 @@ class Agent:
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
 
+    revivals: int = 0
+    """How often it was started in the place of a dead one."""
+
     replaced_by: str = ""
     """The program its pane was given to; its process is then another."""
     in_shell: bool = False
@@ -141,6 +147,8 @@ class Agent:
     """What the kernel says about killing it."""
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
+    piped: bool = False
+    """Somebody else has its output."""
     status: AgentStatus | None = None
     """What it says in its state file, where that is not simply what it does."""
 
@@ -158,9 +166,13 @@ class Agent:
             socket="/tmp/tmux",
             session=self.tmux_name,
             id=PaneId(f"%{self.number}"),
-            pid=100 + self.number,
+            pid=self.pid,
             started=STARTED,
         )
+
+    @property
+    def pid(self) -> int:
+        return 100 + self.number + 1000 * self.revivals
 
     @property
     def pane_pid(self) -> int:
@@ -246,6 +258,18 @@ class Agent:
             self.transcripts[self.transcript].pop()
             if envelope.message_in(self.box) is not None:
                 self.wrongs.append(f"undone: {self.box!r}")
+
+    def revive(self, *, fresh: bool) -> None:
+        """Started in its own pane again: what it had in its box and its hands is gone, what it
+        wrote down is not. tmux keeps its marks."""
+        self.revivals += 1
+        self.replaced_by, self.in_shell = "", False
+        self.dead = self.gone = self.stopped = self.in_mode = self.watches = False
+        self.exit_status, self.sign, self.drawn = None, Sign.PROMPT, None
+        self.box = self.stash = ""
+        self.running, self.awaiting, self.beside, self.notes = [], [], [], []
+        self.contexts += 1 if fresh else 0
+        self.hooks.append(self.context_started("startup" if fresh else "resume"))
 
     def start(self) -> None:
         self.hooks.append(self.context_started("startup"))
@@ -356,7 +380,12 @@ class Agent:
         self.hooks.append(TurnFailed(hook=self.hook("StopFailure"), error="overloaded"))
 
     def die(self, status: int = 1) -> None:
+        """What it was given is on record by then."""
         self.dead, self.exit_status = True, status
+        self.transcripts = {
+            path: [replace(line, at=min(line.at, self.now() - RECORDED_AFTER)) for line in lines]
+            for path, lines in self.transcripts.items()
+        }
 
     def hook(self, name: str) -> Hook:
         return Hook(
@@ -395,6 +424,8 @@ class World:
     agents: dict[SessionId, Agent] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     """What was asked of tmux, looks left out."""
+    dumps: int = 0
+    """How often what a pane holds was asked for."""
     silent: bool = False
     """tmux does not answer, and does nothing either."""
     hang: str | None = None
@@ -402,6 +433,8 @@ class World:
     breaks: Exception | None = None
     """The next paste ends in this error, which nobody foresaw."""
     refuses_launch: bool = False
+    forgets: bool = False
+    """Agents that are started again begin a new context."""
     server: Server | None = SERVER
     """None: nobody listens on the socket."""
     server_tick: int | None = STARTED - 1
@@ -442,6 +475,20 @@ class World:
         self._answered()
         return agent.pane
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """In place: what the agent wrote stays, what it had in its box and its hands does not."""
+        self._answers()
+        self.calls.append(f"relaunch {launch.session}")
+        if self.refuses_launch:
+            raise LaunchFailedError(f"{launch.cwd} is not a folder")
+        dead = self.agents.get(launch.session)
+        if dead is None:
+            self.add(launch.session).start()
+        else:
+            dead.revive(fresh=self.forgets)
+        self._answered()
+        return self.agents[launch.session].pane
+
     async def find(self, session: SessionId) -> Pane | None:
         self._answers()
         agent = self.agents.get(session)
@@ -472,9 +519,16 @@ class World:
             raise ServerGoneError("no server running")
         return self.server
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        view = await self.look(pane)
-        return None if view is None else "".join(f"{line}\n" for line in view.lines).encode()
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        self.dumps += 1
+        view, agent = await self.look(pane), self._in(pane)
+        if agent is not None and agent.slow:
+            await asyncio.sleep(agent.slow)
+        if view is None or of not in (None, view.session):
+            return None
+        return "".join(f"{line}\n" for line in view.lines[-(lines or 0) :]).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         self._answers()
@@ -509,6 +563,10 @@ class World:
             agent.tmux_name = name
         return name
 
+    async def tell(self, words: str) -> int:
+        self.calls.append(f"tell {words}")
+        return 0 if self.silent else 1
+
     async def kill(self, session: SessionId) -> None:
         self._answers()
         self.calls.append(f"kill {session}")
@@ -533,7 +591,7 @@ class World:
             command=agent.replaced_by or "scripted",
             owner=agent.owner,
             is_ours=agent.owner is not None,
-            piped=False,
+            piped=agent.piped,
         )
 
     def _restored(self, name: str) -> Spot:
@@ -575,7 +633,8 @@ class ProcessTable:
         server = self.world.server
         if server is not None and pid == server.pid:
             return self.world.server_tick
-        return None if self._at(pid).dead else STARTED
+        found = [a for a in self.world.agents.values() if a.pid == pid and not a.dead]
+        return STARTED if found else None
 
     def is_foreground(self, pid: int) -> bool:
         return self._at(pid).foreground
@@ -628,6 +687,7 @@ class ScriptedDialect:
     proves: bool
     ways: tuple[Way, ...] = TYPING
     stash_key: str | None = "C-s"
+    resumes: bool = True
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -636,8 +696,13 @@ class ScriptedDialect:
             argv=(request.agent,) if request.prompt is None else (request.agent, request.prompt),
             environment={},
             files={},
-            context=ContextId(f"context of {request.session}"),
+            context=request.resume or self._next_context(request),
         )
+
+    def _next_context(self, request: LaunchRequest) -> ContextId:
+        known = self.world.agents.get(request.session)
+        number = known.contexts + 1 if known is not None and request.afresh else 1
+        return ContextId(f"context of {request.session}" + (f".{number}" if number > 1 else ""))
 
     def decode_hook(
         self, payload: bytes, *, hook: HookId, at: float, answerable: bool
@@ -692,6 +757,15 @@ class ScriptedDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return None
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return ()
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return ()
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return Integrity()
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None
@@ -775,6 +849,7 @@ class NoFolders:
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     lines: dict[SessionId, AgentLine] = field(default_factory=dict)
+    recovered: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
@@ -784,13 +859,28 @@ class NoFolders:
         return Path("/home/sessions") / session
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None:
         self.prepared[session] = environment
         self.lines[session] = line
+        self.recovered[session] = dict(recovery or {})
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        return dict(self.recovered.get(session, {}))
 
     def environment(self, session: SessionId) -> dict[str, str]:
+        if session not in self.prepared:
+            raise FileNotFoundError(session)
         return dict(self.prepared[session])
+
+    def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        self.prepared[session] = environment
 
     def discard(self, session: SessionId) -> None:
         del self.prepared[session]

@@ -97,7 +97,7 @@ class Drafts:
 
     def _around(self, session: Session) -> Around:
         return Around(
-            carried=self._carried(session),
+            carried=self.carried(session),
             git=self.handoffs.git(session.cwd),
             background=session.tasks,
         )
@@ -121,7 +121,7 @@ class Drafts:
     def _composed(
         self, story: Story, heading: Heading, budget: int, around: Around, folder: str = ""
     ) -> Draft:
-        draft = compose(story, heading, budget=budget, around=around, folder=folder, when=_when)
+        draft = compose(story, heading, budget=budget, around=around, folder=folder, when=moment)
         asides = tuple(replace(aside, text=self.redact(aside.text)) for aside in draft.asides)
         return Draft(text=self.redact(draft.text), asides=asides)
 
@@ -142,7 +142,7 @@ class Drafts:
             )
         return story
 
-    def _carried(self, session: Session) -> tuple[Request, ...]:
+    def carried(self, session: Session) -> tuple[Request, ...]:
         """What was asked before this context: how it all began, and what came last.
 
         However long ago: contexts that sm hands over from one to the next are asked nothing new.
@@ -179,5 +179,6 @@ def _check(budget: int) -> None:
         )
 
 
-def _when(at: float) -> str:
+def moment(at: float) -> str:
+    """A time in words, in UTC."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else "at an unknown time"

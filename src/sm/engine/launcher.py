@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from sm.core.adoption import Process
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
@@ -18,7 +19,7 @@ from sm.core.events import (
     TerminalLost,
 )
 from sm.core.handoff import first_prompt, is_relaunching, outlived
-from sm.core.ids import SessionId
+from sm.core.ids import ContextId, SessionId
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -28,7 +29,7 @@ from sm.core.launch import (
 )
 from sm.core.passage import Handoff
 from sm.core.state import Session
-from sm.core.terminal import View
+from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
 from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
@@ -50,14 +51,28 @@ class Folders(Logs, Protocol):
     def folder(self, session: SessionId) -> Path: ...
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None: ...
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        """What was noted of the recovery it was last started by."""
 
     def environment(self, session: SessionId) -> dict[str, str]:
         """What the session's agent was started with; raises OSError."""
 
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
+
+
+def in_words(process: Process) -> str:
+    """A process as it is named to an agent."""
+    return f"process {process.pid}: {' '.join(process.command) or process.name}"[:COMMAND_LENGTH]
 
 
 def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
@@ -129,12 +144,35 @@ class Launcher:
         tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
         await self._terminal.kill(session.id)
         return tuple(
-            f"process {one.pid}: {' '.join(one.command) or one.name}"[:COMMAND_LENGTH]
-            for one in tree[1:]
-            if self._processes.started(one.pid) == one.started
+            in_words(one) for one in tree[1:] if self._processes.started(one.pid) == one.started
         )
 
-    def _planned(self, session: Session, prompt: str) -> tuple[AgentLine, Mapping[str, str]]:
+    async def start_again(
+        self,
+        session: Session,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        note: Mapping[str, str],
+    ) -> Pane:
+        """Start an agent that died in the place of its remains. Raises as the terminal does."""
+        await asyncio.to_thread(
+            lambda: self._folders.prepare(session.id, line, environment, session.cwd, recovery=note)
+        )
+        return await self._terminal.relaunch(self._pane_launch(session))
+
+    def noted(self, session: Session) -> dict[str, str]:
+        """What was noted of the recovery its agent was last started by."""
+        return self._folders.recovery(session.id)
+
+    def planned_again(
+        self, session: Session, resume: ContextId | None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
+        """How its agent is started once more: with its own record, or afresh."""
+        return self._planned(session, None, resume=resume)
+
+    def _planned(
+        self, session: Session, prompt: str | None, *, resume: ContextId | None = None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
         environment = self._folders.environment(session.id)
         request = LaunchRequest(
             session=session.id,
@@ -146,6 +184,8 @@ class Launcher:
             hook_command=str(self._folders.hook_command),
             hook_url=self._hook_url(session.id),
             prompt=prompt,
+            resume=resume,
+            afresh=True,
         )
         return self._dialects.named(session.agent).plan(request), environment
 

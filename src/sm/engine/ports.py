@@ -1,17 +1,20 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from sm.core.adoption import Found, Process, Spot
 from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
+from sm.core.notices import PersonNotice
 from sm.core.passage import Captured, Facts, Handoff, Kept
+from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story
 from sm.core.terminal import (
@@ -88,6 +91,9 @@ class Terminal(Protocol):
 
     async def launch(self, launch: PaneLaunch) -> Pane: ...
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent in the place of one that died."""
+
     async def find(self, session: SessionId) -> Pane | None:
         """The pane tagged with this session, if this server has it."""
 
@@ -99,8 +105,13 @@ class Terminal(Protocol):
     async def server_of(self, pane: PaneId) -> Server:
         """The server that answers where this pane was; raises ServerGoneError if none listens."""
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """All that stands in the pane and its scrollback, as text; None if it is gone."""
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """What stands in the pane and its scrollback, as text; None if it is gone.
+
+        ``of``: only if the pane is this session's. ``lines``: the last ones alone.
+        """
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once: a pane that already carries this mark is left as it is."""
@@ -112,6 +123,9 @@ class Terminal(Protocol):
 
     async def rename(self, pane: PaneId, name: str) -> str:
         """Rename the pane's tmux session; the name it really got."""
+
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody who looks at a session of ours; to how many. Never raises."""
 
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
@@ -132,6 +146,8 @@ class Dialect(Protocol):
     name: str
     proves: bool
     """Whether it reports what it accepted."""
+    resumes: bool
+    """Whether it can be started again with its own record of a context."""
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
@@ -183,6 +199,15 @@ class Dialect(Protocol):
 
     def read_story(self, transcript_path: Path) -> Story | None:
         """What its own record tells of the work; None if the file is none. Raises OSError."""
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        """The newest of the conversation, about so many characters of it, oldest first."""
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        """What a terminal's lines show of the conversation; empty where they show none."""
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        """Whether it would find all of the conversation there, to resume it. Raises OSError."""
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         """The tokens at which it compacts its context by itself, where that is known."""
@@ -252,6 +277,28 @@ class Handoffs(Protocol):
         """What git says of a directory, or why it could not; empty where there is none."""
 
 
+class Snapshots(Protocol):
+    """What terminals held, in files that outlive them. Every call blocks: run it in a thread."""
+
+    def keep(self, session: SessionId, text: bytes, *, at: float, why: Why) -> Snapshot:
+        """Write a text down, unless the newest one says the same: then that. Raises OSError."""
+
+    def last(self, session: SessionId) -> Snapshot | None:
+        """The newest."""
+
+    def all(self, session: SessionId) -> list[Snapshot]:
+        """Newest first."""
+
+    def read(self, session: SessionId, name: str) -> str:
+        """What one of them says, with its secrets. Raises OSError."""
+
+    def prune(self, session: SessionId) -> None:
+        """Remove those that are too many. Raises OSError."""
+
+    def forget(self, session: SessionId) -> None:
+        """Remove all of them."""
+
+
 class Channels(Protocol):
     """Which project a folder belongs to, and the handoffs left there.
 
@@ -297,6 +344,22 @@ class Channels(Protocol):
     def history(
         self, *, channel: str | None = None, session: SessionId | None = None, limit: int = 1000
     ) -> list[ChannelHandoff]: ...
+
+
+class Notices(Protocol):
+    """What the person is told, and what of it they have seen."""
+
+    async def tell(self, notice: PersonNotice) -> str:
+        """Tell it once, on every way there is; in words, what was done. Never raises."""
+
+    def all(self) -> list[PersonNotice]:
+        """What was told and not cleared, oldest first."""
+
+    async def see(self, notices: Collection[str]) -> None:
+        """These were shown to the person."""
+
+    async def clear(self) -> int:
+        """Put all of them away; how many there were."""
 
 
 class Processes(Protocol):

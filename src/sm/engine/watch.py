@@ -26,7 +26,7 @@ EVERY = 0.75
 HURRIED = 0.1
 SETTLED = 0.4
 """A status this young may be a flash; the hook that goes with it may still be on its way."""
-WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
+WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN, State.RECOVERING})
 
 
 class ProcessWatch(Protocol):
@@ -217,7 +217,8 @@ def _contradicts(seen: Screen | AgentStatus, session: Session) -> bool:
     """Whether the agent shows something else than the state we claim."""
     match seen.sign:
         case Sign.PROMPT:
-            return session.state is not State.IDLE
+            is_told_first = session.state is State.RECOVERING and session.ready
+            return session.state is not State.IDLE and not is_told_first
         case Sign.DIALOG:
             return session.state is not State.WAITING
         case Sign.BUSY:

@@ -1,33 +1,41 @@
 """From the core's values to the contract's."""
 
 import socket
+from collections.abc import Callable
 
 import msgspec
 
 from sm.api.types import (
     CompactionView,
     ContextView,
+    CrashView,
     ExitView,
     Explanation,
     HandoffView,
     MessageView,
+    RecoverableView,
+    RecoveryPlanView,
+    RecoveryView,
     ReminderView,
     SessionDetail,
     SessionView,
     SightingView,
     StoredEvent,
 )
-from sm.core import monitor
+from sm.core import monitor, recovery
 from sm.core.adoption import limits
 from sm.core.channel import ChannelHandoff, Status
+from sm.core.crash import Crash, Recovery
 from sm.core.handoff import why_open
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
 from sm.core.passage import Handoff
 from sm.core.reasons import why_waiting
+from sm.core.recollection import tokens
 from sm.core.state import Compacted, Context, Exit, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
+from sm.engine.recoverer import Plan
 
 _HOST = socket.gethostname().split(".")[0]
 
@@ -48,7 +56,7 @@ def session_view(engine: Engine, session: Session) -> SessionView:
         "created_at": session.created_at,
         "context": context_view(context),
         "tmux": None
-        if pane is None or session.wrapped
+        if pane is None or not pane.id.startswith("%")
         else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": session.last_handoff,
@@ -84,6 +92,10 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "compactions": session.context.compactions,
         "last_compaction": compaction_view(session.context.compacted),
         "last_words": session.last_words,
+        "crash": crash_view(session.crash),
+        "recoveries": [recovery_view(one) for one in session.recoveries],
+        "hopeless": session.hopeless or None,
+        "next_recovery": _next_recovery(session),
         "exit": exit_view(exit_) if exit_ is not None else None,
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "lineage": [
@@ -103,6 +115,72 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "degraded": engine.degraded(session),
         "adopted": session.adopted,
         "limits": _limits(session),
+    }
+
+
+def _next_recovery(session: Session) -> float | None:
+    timer = session.timer(recovery.TIMER)
+    return timer.due if timer is not None else None
+
+
+def crash_view(crash: Crash | None) -> CrashView | None:
+    if crash is None:
+        return None
+    return {"at": crash.at, "cause": crash.cause.value, "reason": crash.words, "busy": crash.busy}
+
+
+def recovery_view(one: Recovery) -> RecoveryView:
+    return {
+        "id": one.id,
+        "state": one.state.value,
+        "way": one.manner and one.manner.value,
+        "by": one.by,
+        "cause": one.crash.cause.value,
+        "reason": one.crash.words,
+        "asked_at": one.asked_at,
+        "ended_at": one.ended_at,
+        "seconds": None if one.ended_at is None else one.ended_at - one.asked_at,
+        "steps": [{"step": s.step, "at": s.at, "evidence": s.evidence} for s in one.steps],
+    }
+
+
+def recoverable_view(session: Session, lines: int) -> RecoverableView:
+    crash, usage = session.crash, session.context.usage
+    return {
+        "id": session.id,
+        "name": session.name,
+        "agent": session.agent,
+        "state": session.state.value,
+        "cwd": session.cwd,
+        "crashed_at": crash.at if crash is not None else session.state_since,
+        "cause": crash.cause.value if crash is not None else "unknown",
+        "reason": crash.words if crash is not None else session.verdict.says,
+        "busy": crash is not None and crash.busy,
+        "lines": lines,
+        "percent": usage.percent if usage is not None else None,
+        "hopeless": session.hopeless or None,
+        "next_recovery": _next_recovery(session),
+    }
+
+
+def recovery_plan_view(
+    session: Session, plan: Plan, redact: Callable[[str], str]
+) -> RecoveryPlanView:
+    found = plan.recollected
+    return {
+        "session": session.id,
+        "name": session.name,
+        "way": plan.manner.value,
+        "why": plan.why,
+        "command": [redact(word) for word in plan.line.argv],
+        "prompt": plan.told,
+        "tokens": tokens(plan.told),
+        "lines": found.lines,
+        "requests": found.requests,
+        "replies": found.replies,
+        "last_activity": found.last_activity,
+        "sources": list(found.sources),
+        "skipped": list(found.skipped),
     }
 
 
@@ -254,6 +332,9 @@ def _wait(timer: Timer, now: float) -> str:
         "reminder": f"reminder {what} is due",
         "usage": "reads from the transcript how full the context is",
         "handoff": "looks again how far the handoff has come",
+        "recover": "brings the agent back",
+        "recovery": "gives up waiting for the recovered agent's report",
+        "recovery-again": "asks tmux again to start the agent",
     }
     return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.archive.render import CHUNK, render
+from sm.adapters.archive import render as rendering
+from sm.adapters.archive.render import CHUNK, render, tail
 
 
 @pytest.fixture
@@ -131,3 +132,38 @@ def test_size_records_that_cannot_be_read_are_passed_over(raw: Path) -> None:
     (raw.parent / "sizes.jsonl").write_text("\n".join([*bad, good]))
 
     assert render(raw, raw.parent / "sizes.jsonl") == ["a" * 10, "a" * 5]
+
+
+def test_the_last_lines_are_those_of_the_whole(raw: Path) -> None:
+    shown = _rendered(raw, b"".join(b"line %d\r\n" % n for n in range(300)), (0, 20, 5))
+
+    assert tail(raw, raw.parent / "sizes.jsonl", 50) == shown[-50:]
+    assert tail(raw, raw.parent / "sizes.jsonl", 1000) == shown
+
+
+@pytest.mark.parametrize(
+    ("middle", "first"),
+    [(b"\x1b[2J\x1b[Hnew\r\n", "new"), (b"of a line\r\nnext\r\n", "next")],
+)
+def test_of_a_large_log_only_the_last_part_is_looked_at(
+    raw: Path, monkeypatch: pytest.MonkeyPatch, middle: bytes, first: str
+) -> None:
+    """From where a screen was begun, or else a line: no half sequence is shown."""
+    end = b"the end\r\n"
+    monkeypatch.setattr(rendering, "LAST_PART", len(middle + end) + 3)
+    _rendered(raw, b"old\r\n" * 1000 + b"\x1b[31mred" + middle + end, (0, 20, 5))
+
+    assert tail(raw, raw.parent / "sizes.jsonl", 50) == [first, "the end"]
+
+
+def test_the_end_of_a_log_that_is_not_there_is_an_error(raw: Path) -> None:
+    """Whoever asks for it says so, and takes another source."""
+    with pytest.raises(FileNotFoundError):
+        tail(raw, raw.parent / "sizes.jsonl", 50)
+
+
+def test_garbage_in_place_of_the_sizes_does_no_harm(raw: Path) -> None:
+    raw.write_bytes(b"words")
+    (raw.parent / "sizes.jsonl").write_bytes(b"\xff\xfe\n[]\n" + bytes(range(256)))
+
+    assert tail(raw, raw.parent / "sizes.jsonl", 5) == ["words"]

@@ -217,6 +217,8 @@ async def test_a_pane_of_another_server_is_dumped_if_it_was_taken(
     await desk.take(router)
 
     assert await router.dump(desk.id) == b"READY\n"
+    assert await router.dump(desk.id, of=BOB) is None
+    assert await router.dump(desk.id, lines=1) == b"READY\n"
 
 
 async def test_a_lost_connection_is_made_again(router: TmuxRouter, desk: Desk) -> None:

@@ -112,6 +112,9 @@ class TmuxRouter:
 
     # --- as any terminal -----------------------------------------------------------------
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        return await self._own.relaunch(launch)
+
     async def launch(self, launch: PaneLaunch) -> Pane:
         return await self._own.launch(launch)
 
@@ -147,9 +150,11 @@ class TmuxRouter:
         except (TmuxError, ValueError) as error:
             raise TerminalUnreachableError(f"tmux gave no answer we can read: {error}") from None
 
-    async def dump(self, pane: PaneId) -> bytes | None:
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
         terminal, number = self._at(pane)
-        return await terminal.dump(number)
+        return await terminal.dump(number, of=of, lines=lines)
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         terminal, number = self._at(pane)
@@ -166,6 +171,10 @@ class TmuxRouter:
     async def rename(self, pane: PaneId, name: str) -> str:
         terminal, number = self._at(pane)
         return await terminal.rename(number, name)
+
+    async def tell(self, words: str) -> int:
+        """On our own server: on somebody else's, a guest says nothing."""
+        return await self._own.tell(words)
 
     async def kill(self, session: SessionId) -> None:
         await self._own.kill(session)

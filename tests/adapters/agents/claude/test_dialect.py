@@ -69,3 +69,11 @@ def test_its_transcript_tells_a_story() -> None:
 
     assert told is not None
     assert told.requests[0].text == "do the thing"
+
+
+def test_its_transcript_and_its_screen_tell_of_the_conversation() -> None:
+    work = Path(__file__).with_name("work.jsonl")
+
+    assert ClaudeDialect().read_exchanges(work, 1_000_000)[0].text == "do the thing"
+    assert ClaudeDialect().read_shown(["❯ do the thing"])[0].text == "do the thing"
+    assert ClaudeDialect().examine(work).torn == 0

@@ -87,3 +87,16 @@ def test_a_file_that_cannot_be_a_transcript_has_no_lines(tmp_path: Path) -> None
     path.write_bytes(b"\0" * 5_000_000)
 
     assert list(entries.lines(path)) == []
+
+
+def test_a_record_without_an_end_is_read_with_another_behind_it() -> None:
+    """A client that is resumed writes on right behind it."""
+    joined = (
+        line(asks("before")).rstrip(b"\n") + b'{"type":"file-history-snapshot","messageId":"m"}\n'
+    )
+
+    found = entries.decoded(joined)
+
+    assert found is not None
+    assert found.message is not None
+    assert found.message.content == "before"

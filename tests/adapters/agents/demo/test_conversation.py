@@ -69,6 +69,12 @@ def test_only_what_was_begun_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(NoSuchConversationError, match=says):
         begin(tmp_path, "--resume", "s1")
 
+    begin(tmp_path, "--session-id", "s1").transcript.prompt("hello", None)
+    (record,) = tmp_path.rglob("s1.jsonl")
+    record.write_bytes(b"")
+    with pytest.raises(NoSuchConversationError, match=says):
+        begin(tmp_path, "--resume", "s1")
+
 
 def test_a_resumed_conversation_knows_what_was_said(tmp_path: Path) -> None:
     """The earlier words fill the context again, under the same id."""
@@ -163,3 +169,10 @@ def test_what_hooks_add_reaches_the_model_and_the_record(tmp_path: Path) -> None
         "hookEvent": "PreToolUse",
         "toolUseID": "t1",
     }
+
+
+def test_a_resumed_conversation_remembers_its_texts(tmp_path: Path) -> None:
+    """What is in its record is known to its model again."""
+    begin(tmp_path, "--session-id", "s1").transcript.prompt("the word is heron", None)
+
+    assert begin(tmp_path, "--resume", "s1").known == ["the word is heron"]

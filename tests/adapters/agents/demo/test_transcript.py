@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.kit.tmux import wait_until
 
 from sm.adapters.agents.demo.transcript import Transcript, path_for
@@ -40,20 +41,23 @@ def test_a_session_without_a_prompt_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_resumed_record_goes_on_after_a_torn_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("torn", ['{"type":"us', ""])
+def test_a_resumed_record_goes_on_behind_a_line_without_an_end(tmp_path: Path, torn: str) -> None:
+    """As Claude Code's: right behind it, with a record that nobody misses."""
     opened(tmp_path).prompt("one", "p1")
     path = tmp_path / "sub" / "s1.jsonl"
-    with path.open("a") as file:
-        file.write('{"type":"us')
+    begun = path.read_text() + torn if torn else path.read_text().rstrip("\n")
+    path.write_text(begun)
 
     again = opened(tmp_path)
-    assert "one" in again.resume()
+    assert "one" in str(again.resume())
+    assert path.read_text() == begun, "nothing was said yet"
     again.prompt("two", "p2")
 
-    *_, torn, last = path.read_text().splitlines()
-    assert torn == '{"type":"us'
-    first = json.loads(path.read_text().splitlines()[1])
-    assert json.loads(last)["parentUuid"] == first["uuid"]
+    assert path.read_text().startswith(f'{begun}{{"type":"file-history-snapshot",')
+    assert json.loads(path.read_text().splitlines()[-1])["parentUuid"] is not None
+    assert "two" in (said := str(opened(tmp_path).resume()))
+    assert "one" in said
 
 
 def test_a_compaction_begins_a_new_chain(tmp_path: Path) -> None:
@@ -90,3 +94,17 @@ def test_a_late_record_is_written_by_itself(tmp_path: Path) -> None:
     wait_until(lambda: transcript.path.exists() and transcript.path.stat().st_size > 0)
     kinds = [json.loads(line)["type"] for line in transcript.path.read_text().splitlines()]
     assert kinds == ["mode", "user", "queue-operation"]
+
+
+def test_what_finds_no_room_on_the_disk_is_written_later(tmp_path: Path) -> None:
+    """A disk that is full for a while leaves no hole in the record."""
+    transcript = opened(tmp_path)
+    blocked = tmp_path / "sub"
+    blocked.write_text("in the way")
+    first = transcript.prompt("one", "p1")
+    blocked.unlink()
+
+    wait_until((tmp_path / "sub" / "s1.jsonl").exists)
+    transcript.prompt("two", "p1")
+
+    assert [r.get("parentUuid") for r in records(tmp_path)[1:]] == [None, first]

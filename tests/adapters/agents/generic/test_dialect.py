@@ -93,6 +93,8 @@ def test_it_proves_nothing() -> None:
     assert dialect.search(Path("/"), attempt) is Record.OPEN
     assert dialect.read_usage(Path("/")) is None
     assert dialect.read_story(Path("/")) is None
+    assert dialect.read_exchanges(Path("/"), 1) == dialect.read_shown(["❯ go"]) == ()
+    assert dialect.examine(Path("/")).flaw == "its agent keeps no record that sm knows"
     assert dialect.read_status(1, 1, Path("/")) is None
     assert dialect.greeting("/inbox", "a lesson") == b""
     assert dialect.clear_command is None

@@ -9,8 +9,18 @@ from datetime import datetime
 import msgspec
 
 from sm.adapters.agents.claude.entries import Block
+from sm.core.exchange import Deed
 
 AGENTS = frozenset({"Agent", "Task"})
+READS = frozenset({"Read", "NotebookRead"})
+CHANGES = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+_DEEDS = {
+    Deed.COMMAND: frozenset({"Bash"}),
+    Deed.CHANGE: CHANGES,
+    Deed.LOOK: READS | {"Grep", "Glob", "LS", "WebFetch", "WebSearch", "TaskOutput", "BashOutput"},
+    Deed.AGENT: AGENTS,
+    Deed.QUESTION: frozenset({"AskUserQuestion", "ExitPlanMode"}),
+}
 
 
 class Item(msgspec.Struct, rename="camel"):
@@ -19,6 +29,10 @@ class Item(msgspec.Struct, rename="camel"):
     status: str = ""
     id: str | int = ""
     active_form: str | None = None
+
+
+class Question(msgspec.Struct):
+    question: str = ""
 
 
 class Input(msgspec.Struct):
@@ -41,6 +55,7 @@ class Input(msgspec.Struct):
     shell_id: str = ""
     bash_id: str = ""
     todos: list[Item] = []
+    questions: list[Question] = []
 
 
 class _Task(msgspec.Struct):
@@ -75,12 +90,23 @@ class Call:
     @property
     def what(self) -> str:
         """In a few words, the same for the same call."""
+        if self.input.command:
+            return self.input.command
+        return f"{self.name} {self.target}".strip()
+
+    @property
+    def target(self) -> str:
+        """What it works on."""
         i = self.input
-        if i.command:
-            return i.command
-        target = i.file_path or i.notebook_path or i.url or i.path
-        rest = i.pattern or i.query or i.skill or i.subject or i.description
-        return " ".join(word for word in (self.name, target, rest) if word)
+        if i.command or i.questions:
+            return i.command or " ".join(asked.question for asked in i.questions)
+        place = i.file_path or i.notebook_path or i.url or i.path
+        rest = i.pattern or i.query or i.skill or i.subject or i.description or i.plan
+        return " ".join(word for word in (place, rest) if word)
+
+    @property
+    def deed(self) -> Deed:
+        return next((deed for deed, names in _DEEDS.items() if self.name in names), Deed.OTHER)
 
     @property
     def kind(self) -> str:

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from sm.adapters.agents.claude import calls
-from sm.adapters.agents.claude.calls import AGENTS, Call, Input, Item, plain, seconds
+from sm.adapters.agents.claude.calls import (
+    AGENTS,
+    CHANGES,
+    READS,
+    Call,
+    Input,
+    Item,
+    plain,
+    seconds,
+)
 from sm.adapters.agents.claude.entries import Block
 from sm.core.redirections import written_by
 from sm.core.story import Command, Decision, Failure, Todo, TouchedFile, Trouble, Unfinished
 
-READS = frozenset({"Read", "NotebookRead"})
-CHANGES = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 STOPS = frozenset({"TaskStop", "KillShell", "KillBash"})
 OUTPUTS = frozenset({"TaskOutput", "BashOutput", "AgentOutput"})
 SHOWN = 600

@@ -10,7 +10,10 @@ from sm.adapters.agents.claude import (
     answers,
     command_line,
     compaction,
+    exchanges,
     finding,
+    integrity,
+    shown,
     status,
     story,
     transcript,
@@ -22,6 +25,7 @@ from sm.adapters.agents.claude.usage import UsageReader
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
@@ -35,6 +39,7 @@ SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
 class ClaudeDialect:
     name = "claude"
     proves = True
+    resumes = True
     stash_key: str | None = "C-s"
     clear_command: str | None = CLEAR
     erase_key = "C-u"
@@ -58,9 +63,7 @@ class ClaudeDialect:
                 "claude is not on your PATH. Install Claude Code, or name another agent with"
                 " --agent (--agent demo needs nothing)."
             )
-        arguments = request.arguments
-        if request.prompt is not None:
-            arguments = command_line.afresh(arguments)
+        arguments = command_line.again(request)
         first = (request.prompt,) if request.prompt is not None else ()
         asked = command_line.read(arguments, request.cwd)
         settings, own = (str(Path(request.folder, name)) for name in (SETTINGS, OWN_SETTINGS))
@@ -73,7 +76,7 @@ class ClaudeDialect:
             argv=(program, *first, *identity, "--settings", settings, *asked.arguments),
             environment={},
             files={settings: ours, own: msgspec.json.encode(asked.settings)},
-            context=asked.context,
+            context=asked.context or request.resume,
             compaction=compaction.read(request.environment, request.cwd, asked.settings),
         )
 
@@ -117,6 +120,15 @@ class ClaudeDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return story.read(transcript_path)
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return exchanges.read(transcript_path, room)
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return shown.read(lines)
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return integrity.examine(transcript_path)
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return compaction.point(told, model)

@@ -28,6 +28,8 @@ _HALF_PAIR = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
     rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 )
+_JOINED = b'}{"type":"file-history-snapshot"'
+"""What the client writes first when it goes on, also behind a line that has no end."""
 _SKIPPED = (
     b'{"type":"file-history-snapshot"',
     b'{"type":"mode"',
@@ -131,6 +133,8 @@ def decoded(line: bytes) -> Entry | None:
 
 def _mended(line: bytes) -> Entry | None:
     """A text that was cut within a character is still a text; a torn line is none."""
+    if (joint := line.find(_JOINED)) >= 0:
+        return decoded(line[: joint + 1])
     if not line.endswith(b"}\n") and not line.endswith(b"}"):
         return None
     text = _HALF_PAIR.sub(rb"\\ufffd", line).decode(errors="replace")

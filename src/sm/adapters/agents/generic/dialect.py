@@ -8,6 +8,7 @@ from pathlib import Path
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
 from sm.core.events import HookEvent, UsageSeen
+from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
@@ -19,6 +20,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 class GenericDialect:
     name = "generic"
     proves = False
+    resumes = False
     stash_key: str | None = None
     clear_command: str | None = None
     erase_key = "C-u"
@@ -74,6 +76,15 @@ class GenericDialect:
 
     def read_story(self, transcript_path: Path) -> Story | None:
         return None
+
+    def read_exchanges(self, transcript_path: Path, room: int) -> tuple[Exchange, ...]:
+        return ()
+
+    def read_shown(self, lines: Sequence[str]) -> tuple[Exchange, ...]:
+        return ()
+
+    def examine(self, transcript_path: Path) -> Integrity:
+        return Integrity(flaw="its agent keeps no record that sm knows")
 
     def compacts_at(self, told: Compaction, model: str) -> int | None:
         return None

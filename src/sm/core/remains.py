@@ -1,0 +1,118 @@
+"""What is left of a session whose agent died, as a value: everything there is to tell it again.
+
+Read and cleaned of secrets by others; how it is told is not known here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sm.core.crash import Crash
+from sm.core.exchange import Exchange, Result
+from sm.core.story import Request, Story
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a terminal showed, where no better record tells of the conversation."""
+
+    source: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    name: str
+    context: int
+    """Its number."""
+    cwd: str
+    crash: Crash
+    now: float
+    transcript: str = ""
+    """Where the whole of it is; empty where there is none."""
+    exchanges: tuple[Exchange, ...] = ()
+    source: str = ""
+    """What the exchanges were read from, if it is no transcript."""
+    story: Story = field(default_factory=Story)
+    carried: tuple[Request, ...] = ()
+    """What was asked before the exchanges begin."""
+    delivered: tuple[Request, ...] = ()
+    """What sm itself gave the agent in the turn that was cut."""
+    unrecorded: tuple[str, ...] = ()
+    """Messages the agent had taken, and its record lacks."""
+    shown: Shown | None = None
+    handoff: str = ""
+    """The last handoff's document."""
+    handoff_id: str = ""
+    git: str = ""
+    survivors: tuple[str, ...] = ()
+    """Processes of the dead agent that still run, each in a few words."""
+    background: tuple[str, ...] = ()
+    """Tasks the agent had told of as running."""
+
+    @property
+    def given(self) -> tuple[Exchange, ...]:
+        """All but what was typed and never reached the agent."""
+        return tuple(e for e in self.exchanges if not e.is_waiting)
+
+    @property
+    def waiting(self) -> tuple[Exchange, ...]:
+        return tuple(e for e in self.exchanges if e.is_waiting)
+
+    @property
+    def cut(self) -> tuple[Exchange, ...]:
+        """Calls without a result after the last request: what was before that is long over."""
+        given = self.given
+        last = max((n for n, e in enumerate(given) if e.is_request), default=0)
+        return tuple(e for e in given[last:] if e.is_cut)
+
+    @property
+    def unanswered(self) -> Exchange | None:
+        """The last request, if nothing came after it."""
+        given = self.given
+        return given[-1] if given and given[-1].is_request else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is anything to go on with."""
+        is_cut = self.crash.busy or self.crash.dialog or self.cut or self.unanswered
+        return bool(is_cut or self.unrecorded or self.waiting)
+
+    def mapped(self, change: Callable[[str], str]) -> "Remains":
+        """With every text in it changed, each as a whole and always in the same order."""
+
+        def lines(texts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(change("\n".join(texts)).split("\n"))
+
+        def requests(asked: tuple[Request, ...]) -> tuple[Request, ...]:
+            return tuple(replace(one, text=change(one.text)) for one in asked)
+
+        story, crash, shown = self.story, self.crash, self.shown
+        return replace(
+            self,
+            crash=replace(
+                crash,
+                words=change(crash.words),
+                dialog=None if crash.dialog is None else change(crash.dialog),
+            ),
+            exchanges=tuple(_mapped(one, change) for one in self.exchanges),
+            story=replace(
+                story,
+                todos=tuple(replace(one, text=change(one.text)) for one in story.todos),
+                unfinished=tuple(replace(u, what=change(u.what)) for u in story.unfinished),
+            ),
+            carried=requests(self.carried),
+            delivered=requests(self.delivered),
+            unrecorded=tuple(change(text) for text in self.unrecorded),
+            shown=None if shown is None else replace(shown, lines=lines(shown.lines)),
+            handoff=change(self.handoff),
+            git=change(self.git),
+            survivors=tuple(change(process) for process in self.survivors),
+            background=tuple(change(task) for task in self.background),
+        )
+
+
+def _mapped(exchange: Exchange, change: Callable[[str], str]) -> Exchange:
+    result = exchange.result
+    if result is not None and result.output:
+        result = Result(is_failed=result.is_failed, output=change(result.output))
+    return replace(exchange, text=change(exchange.text), result=result)

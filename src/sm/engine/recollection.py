@@ -1,0 +1,220 @@
+"""Recollections of crashed sessions: what they were at, for the agent that is started next.
+
+Made from what is left of the conversation, the last handoff, and what sm itself delivered. Nothing
+is written, and no secret leaves here. Reading takes threads: a log may have a gigabyte.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sm.core import monitor, recollection
+from sm.core.crash import Crash
+from sm.core.exchange import doing
+from sm.core.message import MessageState
+from sm.core.passage import DocumentError
+from sm.core.remains import Remains
+from sm.core.retelling import Room
+from sm.core.shortening import count, size
+from sm.core.state import Level, Session
+from sm.core.story import Request
+from sm.engine.drafts import Drafts, moment
+from sm.engine.sources import Log, Snapshot, Sources
+
+WINDOW = 200_000
+"""Where nobody told a better number."""
+_BETWEEN = "\n\x1e\x1e\x1e\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecollectionRules:
+    """What the configuration says about it."""
+
+    percent: float = 60.0
+    """The most a prompt may take of the window."""
+    lines: int = 10_000
+    """The most of the conversation, or of the terminal."""
+    template: str = ""
+    """In place of sm's own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollected:
+    prompt: str
+    """For a fresh context."""
+    note: str
+    """For an agent that was resumed with its own conversation."""
+    sources: tuple[str, ...]
+    """What it was made from, in words."""
+    skipped: tuple[str, ...]
+    """What could not be used, and why."""
+    requests: int
+    replies: int
+    lines: int
+    """Of the conversation, or of the terminal, in the prompt."""
+    tokens: int
+    """Of the prompt: an estimate, one for three bytes."""
+    last_activity: str
+    is_open: bool
+    """There is something to go on with; otherwise a resumed agent need not be told anything."""
+    whole: bool
+    """Its agent would find all of its conversation in its transcript."""
+    flaw: str
+    """Why it would not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    drafts: Drafts
+    log: Log
+    snapshot: Snapshot | None = None
+    rules: RecollectionRules = RecollectionRules()
+
+    async def of(
+        self,
+        session: Session,
+        crash: Crash,
+        *,
+        survivors: tuple[str, ...] = (),
+        unrecorded: tuple[str, ...] = (),
+        window: int | None,
+    ) -> Recollected:
+        """``survivors``: processes of the agent that still run (``process 123: make all``).
+        ``unrecorded``: messages it had taken, and its record lacks. ``window``: of the agent that
+        is to be started, in tokens."""
+        return await asyncio.to_thread(self._of, session, crash, survivors, unrecorded, window)
+
+    def _of(
+        self,
+        session: Session,
+        crash: Crash,
+        survivors: tuple[str, ...],
+        unrecorded: tuple[str, ...],
+        window: int | None,
+    ) -> Recollected:
+        rules = self.rules
+        room = Room(size=_size(session, window or WINDOW, rules.percent), lines=rules.lines)
+        sources = Sources(session, self.drafts.dialects.named(session.agent))
+        sources.read_transcript(room.size)
+        if not sources.exchanges or "{scrollback}" in rules.template:
+            sources.read_terminal(self.log, rules.lines, self.snapshot)
+        remains = self._remains(session, crash, sources)
+        remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
+        clean = self._without_secrets(remains)
+        composed = self._composed(clean, room)
+        return Recollected(
+            prompt=composed.text,
+            note=self.drafts.redact(recollection.note(clean, moment)),
+            sources=tuple(sources.used),
+            skipped=tuple(sources.skipped),
+            requests=sources.requests,
+            replies=sources.replies,
+            lines=composed.lines,
+            tokens=recollection.tokens(composed.text),
+            last_activity=doing(clean.given),
+            is_open=clean.is_open,
+            whole=sources.flaw is None,
+            flaw=sources.flaw or "",
+        )
+
+    def _composed(self, remains: Remains, room: Room) -> recollection.Composed:
+        """Within the room after redaction too: a placeholder may be longer than its secret."""
+        part = 1.0
+        while True:
+            smaller = replace(room, size=int(room.size * part))
+            composed = recollection.prompt(remains, smaller, moment, self.rules.template)
+            composed = replace(composed, text=self.drafts.redact(composed.text))
+            if size(composed.text) <= room.size:
+                return composed
+            part *= 0.8
+
+    def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
+        document = self._document(session, sources)
+        git = self.drafts.handoffs.git(session.cwd)
+        sources.used += ["git"] if git else []
+        delivered = () if sources.exchanges else _delivered(session, crash)
+        if delivered and sources.shown is None:
+            sources.used.append(f"what sm delivered: {count(len(delivered), 'message')}")
+        begun = sources.exchanges[0].at if sources.exchanges else 0.0
+        before = tuple(r for r in sources.story.requests if r.at < begun)
+        return Remains(
+            name=session.name,
+            context=session.context.number,
+            cwd=session.cwd,
+            crash=crash,
+            now=self.drafts.clock.now(),
+            transcript=sources.transcript if sources.story.ended_at else "",
+            exchanges=sources.exchanges,
+            source=sources.source,
+            story=sources.story,
+            carried=(*self.drafts.carried(session), *before),
+            delivered=delivered,
+            shown=sources.shown,
+            handoff=document,
+            handoff_id=session.last_handoff or "",
+            git=git,
+            background=session.tasks,
+        )
+
+    def _document(self, session: Session, sources: Sources) -> str:
+        """The last handoff's."""
+        handoff, handoffs = session.last_handoff, self.drafts.handoffs
+        if handoff is None:
+            return ""
+        try:
+            kept = handoffs.last(session.id, handoff)
+        except (OSError, DocumentError) as error:
+            sources.skipped.append(f"last handoff {handoff}: {error}")
+            return ""
+        text = handoffs.beside(session.id, handoff, Path(kept.path).name) if kept else None
+        if not text:
+            sources.skipped.append(f"last handoff {handoff}: its document cannot be read")
+            return ""
+        sources.used.append(f"last handoff {handoff}")
+        return text
+
+    def _without_secrets(self, remains: Remains) -> Remains:
+        """Before anything is shortened: half a secret is not recognised any more."""
+        texts: list[str] = []
+
+        def kept(text: str) -> str:
+            texts.append(text)
+            return text
+
+        remains.mapped(kept)
+        clean = iter(self._redacted(texts))
+        return remains.mapped(lambda _: next(clean))
+
+    def _redacted(self, texts: list[str]) -> list[str]:
+        """Many at once, for what is sought is made ready anew each time; but apart where a secret
+        seems to reach from one text into the next."""
+        clean = self.drafts.redact(_BETWEEN.join(texts)).split(_BETWEEN)
+        if len(clean) == len(texts):
+            return clean
+        if len(texts) < 2:
+            return [self.drafts.redact(text) for text in texts]
+        half = len(texts) // 2
+        return [*self._redacted(texts[:half]), *self._redacted(texts[half:])]
+
+
+def _size(session: Session, window: int, percent: float) -> int:
+    """Bytes for a prompt that does not begin its context with a warning."""
+    usage = session.context.usage
+    compacts_at = usage.compacts_at if usage is not None else None
+    marks = monitor.marks(session.thresholds, window, compacts_at)
+    warns_at = next((mark.tokens for mark in marks if mark.level is Level.WARNING), None)
+    return recollection.budget(percent, window, warns_at)
+
+
+def _delivered(session: Session, crash: Crash) -> tuple[Request, ...]:
+    """What the agent was at, as far as sm itself brought it."""
+    given = (MessageState.OFFERED, MessageState.ACCEPTED)
+    return tuple(
+        Request(
+            text=message.text,
+            at=message.queued_at,
+            sender=message.sender_name if message.sender is not None else None,
+        )
+        for message in session.messages
+        if message.state in given or message.id in crash.taken
+    )

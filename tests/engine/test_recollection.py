@@ -1,0 +1,366 @@
+"""Recollections of crashed sessions: from their files to what the next agent is told."""
+
+import json
+import random
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sm.adapters.agents import Dialects
+from sm.adapters.archive.render import tail
+from sm.adapters.handoffs.folders import HandoffFolders
+from sm.core.crash import Cause, Crash
+from sm.core.ids import HandoffId, SessionId
+from sm.core.message import MessageState
+from sm.core.state import Limit, PastContext, Session, Thresholds, Usage
+from sm.engine.drafts import Drafts
+from sm.engine.recollection import Recollected, Recollection, RecollectionRules
+from sm.redaction.redactor import Redactor
+from tests.adapters.agents.claude.telling import asks, calls, gives, says, write
+from tests.core.samples import HANDOFF, IDLE, message
+from tests.engine.timelapse import LoopClock
+from tests.kit.secrets_generator import GENERATORS, planted
+
+pytestmark = pytest.mark.anyio
+CRASH = Crash(at=0.0, cause=Cause.SIGNAL, words="the agent was ended by signal 9", busy=True)
+
+
+@dataclass
+class Desk:
+    """A session's files, and what is recollected from them."""
+
+    folder: Path
+    session: Session = IDLE
+    redact: Callable[[str], str] = lambda text: text
+    rules: RecollectionRules = field(default_factory=RecollectionRules)
+    snapshot: tuple[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        self.session = replace(self.session, cwd=str(self.folder))
+        self.handoffs = HandoffFolders(lambda session: self.folder / session)
+
+    def said(self, *records: dict[str, Any] | bytes) -> None:
+        path = write(self.folder / "t.jsonl", *records)
+        context = replace(self.session.context, transcript=str(path))
+        self.session = replace(self.session, context=context)
+
+    def showed(self, content: bytes) -> None:
+        (self.folder / "raw.log").write_bytes(content)
+
+    def handed_over(self, text: str) -> None:
+        self.handoffs.keep_text(self.session.id, HANDOFF, text, 10**9)
+        self.session = replace(self.session, last_handoff=HANDOFF)
+
+    def log(self, _session: SessionId, lines: int) -> list[str]:
+        return tail(self.folder / "raw.log", self.folder / "sizes.jsonl", lines)
+
+    async def told(self, crash: Crash = CRASH, **more: Any) -> Recollected:
+        drafts = Drafts(
+            dialects=Dialects(),
+            handoffs=self.handoffs,
+            clock=LoopClock(),
+            redact=self.redact,
+        )
+        recollection = Recollection(
+            drafts=drafts, log=self.log, snapshot=lambda _: self.snapshot, rules=self.rules
+        )
+        return await recollection.of(self.session, crash, **{"window": None, **more})
+
+
+def make_repository(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", "-b", "trunk", folder], check=True)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+async def test_a_whole_transcript_can_be_resumed_and_told(desk: Desk) -> None:
+    make_repository(desk.folder)
+    desk.said(
+        asks("Port the reader", 1), says("I begin.", 2), calls("Bash", "A", 3, command="make all")
+    )
+
+    told = await desk.told(survivors=("process 7: make all",), unrecorded=("and {hurry}",))
+
+    assert told.whole
+    assert told.is_open
+    assert told.flaw == ""
+    assert told.sources == ("transcript: 1 request, 1 reply", "git")
+    assert told.skipped == ()
+    assert (told.requests, told.replies, told.lines) == (1, 1, 5)
+    assert told.last_activity == "running `make all`"
+    assert told.tokens == -(-len(told.prompt.encode()) // 3)
+    for text in (told.prompt, told.note):
+        assert "It still runs (process 7: make all)" in text
+        assert "\nand {hurry}\n" in text
+        assert "do not apologise" in text.lower()
+    assert "\nPort the reader\n" in told.prompt
+    assert "No commits yet on trunk" in told.prompt
+    assert "Port the reader" not in told.note
+
+
+async def test_an_idle_agent_has_nothing_to_go_on_with(desk: Desk) -> None:
+    desk.said(asks("Port the reader", 1), says("Done.", 2))
+
+    told = await desk.told(replace(CRASH, busy=False))
+
+    assert not told.is_open
+    assert "wait for the next prompt" in told.prompt
+    assert told.last_activity == "said: Done."
+
+
+async def test_a_torn_end_is_told_fresh(desk: Desk) -> None:
+    desk.said(asks("Port the reader"), b'{"type":"assistant","me')
+
+    told = await desk.told()
+
+    assert not told.whole
+    assert told.flaw == "its last record is torn"
+    assert "\nPort the reader\n" in told.prompt
+
+
+async def test_the_last_handoff_is_told_beside_the_conversation(desk: Desk) -> None:
+    desk.handed_over("# Port\n\nThe store is half done.\n")
+    desk.said(asks("Go on"))
+
+    told = await desk.told()
+
+    assert told.sources[-1] == f"last handoff {HANDOFF}"
+    assert "\nThe store is half done.\n" in told.prompt
+
+
+async def test_with_the_handoff_alone_there_is_still_a_task(desk: Desk) -> None:
+    """No transcript, no log, no snapshot."""
+    desk.handed_over("# Port\n\nThe store is half done.\n")
+
+    told = await desk.told()
+
+    assert told.sources == (f"last handoff {HANDOFF}",)
+    assert told.skipped == (
+        "transcript: there is none",
+        "terminal log: there is none",
+        "snapshot: there is none",
+    )
+    assert "\nThe store is half done.\n" in told.prompt
+
+
+async def test_a_handoff_that_is_gone_is_named(desk: Desk) -> None:
+    desk.session = replace(desk.session, last_handoff=HandoffId("b" * 12))
+
+    told = await desk.told()
+
+    assert f"last handoff {'b' * 12}: its document cannot be read" in told.skipped
+
+
+async def test_with_nothing_at_all_sm_tells_what_it_gave(desk: Desk) -> None:
+    taken = message(1, text="Port the reader", state=MessageState.ACCEPTED)
+    waiting = message(2, text="and then this", state=MessageState.QUEUED)
+    desk.session = desk.session.with_message(taken).with_message(waiting)
+
+    told = await desk.told()
+
+    assert told.sources == ("what sm delivered: 1 message",)
+    assert "What sm had given you last:\n\n```\nPort the reader\n```" in told.prompt
+    assert "and then this" not in told.prompt, "it is still to be delivered"
+
+
+async def test_the_terminal_speaks_in_place_of_a_lost_transcript(desk: Desk) -> None:
+    shown = "❯ Port the reader\r\n\r\n● Bash(make all)\r\n  ⎿  Running…\r\n"
+    desk.showed(shown.encode())
+
+    told = await desk.told()
+
+    assert told.sources == ("terminal log: 4 lines, 1 request, 0 replies",)
+    assert told.last_activity == "running `make all`"
+    assert "- Bash `make all` has no result." in told.prompt
+
+
+async def test_what_was_asked_in_earlier_contexts_is_not_forgotten(desk: Desk) -> None:
+    path = write(desk.folder / "old.jsonl", asks("How it all began"))
+    past = PastContext(
+        number=1, id=None, transcript=str(path), tokens=None, ended_at=0.0, how="clear"
+    )
+    desk.said(asks("Go on"))
+    desk.session = replace(desk.session, lineage=(past,))
+
+    told = await desk.told()
+
+    assert "### Asked before that\n\n- (2026-11-15 20:00) How it all began\n" in told.prompt
+
+
+async def test_what_does_not_fit_of_the_conversation_is_asked_for_in_short(desk: Desk) -> None:
+    """The oldest part of a long transcript is not even read, but its requests are known."""
+    rounds = [
+        part
+        for n in range(600)
+        for part in (asks(f"the wish {n}", n % 60), says(f"{n} " + "so be it " * 90, n % 60))
+    ]
+    for n, record in enumerate(rounds):
+        record["timestamp"] = f"2026-11-15T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}.000Z"
+    desk.said(*rounds)
+
+    told = await desk.told(window=20_000)
+
+    assert told.tokens <= 8_000
+    assert "\nthe wish 599\n" in told.prompt
+    assert "the wish 0\n" in told.prompt
+    assert told.requests == 600
+
+
+@pytest.mark.parametrize("window", [None, 2_000, 20_000, 200_000, 1_000_000])
+async def test_a_prompt_stays_clear_of_the_first_warning(desk: Desk, window: int | None) -> None:
+    desk.said(asks("x" * 200_000), says("y " * 500_000), asks("z\n" * 300_000))
+    limits = Thresholds(
+        early=Limit(percent=20.0), warning=Limit(percent=30.0), critical=Limit(percent=90.0)
+    )
+    usage = Usage(tokens=1, window=window, model="m", source="statusline", at=0.0)
+    context = replace(desk.session.context, usage=usage)
+    desk.session = replace(desk.session, thresholds=limits, context=context)
+
+    told = await desk.told(window=window)
+
+    assert told.tokens <= max(667, (window or 200_000) * 0.2)
+    assert len(told.prompt) <= 350_000
+    assert told.lines <= 10_000
+
+
+async def test_the_most_lines_are_kept_to(desk: Desk) -> None:
+    desk.rules = RecollectionRules(lines=40)
+    desk.said(*(says(f"line {n}\n" * 5, n % 60) for n in range(50)), asks("last"))
+
+    assert (await desk.told()).lines <= 40
+
+
+async def test_a_template_may_ask_for_the_terminal_too(desk: Desk) -> None:
+    desk.rules = RecollectionRules(template="{reason} / {scrollback} / {transcript}")
+    desk.said(asks("Port {git}"))
+    desk.showed(b"$ make\r\n")
+
+    told = await desk.told()
+
+    assert "/ ```\n$ make\n``` /" in told.prompt
+    assert "Port {git}" in told.prompt
+    assert told.sources == ("transcript: 1 request, 0 replies", "terminal log: 1 line")
+
+
+# --- secrets
+
+
+KINDS = random.Random(6).sample(sorted(GENERATORS), 20)
+
+
+@pytest.fixture(scope="module")
+def secrets() -> list[tuple[str, str, tuple[str, ...]]]:
+    """Twenty kinds: name, surroundings, and what may be left nowhere."""
+    found = [next(iter(planted(kind, 1, seed=6))) for kind in KINDS]
+    return [(one.kind, one.text, one.needles) for one in found]
+
+
+Secrets = list[tuple[str, str, tuple[str, ...]]]
+
+
+def leaks(told: Recollected, secrets: Secrets) -> list[str]:
+    everything = "\n".join(
+        [told.prompt, told.note, *told.sources, *told.skipped, told.last_activity]
+    )
+    return [kind for kind, _, needles in secrets for needle in needles if needle in everything]
+
+
+def hiding(desk: Desk) -> Desk:
+    desk.redact = lambda text: Redactor().redact(text)
+    return desk
+
+
+async def test_no_secret_of_a_transcript_is_told(desk: Desk, secrets: Secrets) -> None:
+    """Wherever it stands: asked, said, run, printed, sent, or in what was cut."""
+    rounds = [
+        part
+        for n, (_, text, _) in enumerate(secrets)
+        for part in (
+            asks(f"use this:\n{text}\n", n),
+            says(f"I use it:\n{text}\n", n),
+            calls("Bash", f"c{n}", n, command=f"export IT\n{text}\n"),
+            gives("line of output\n" * n + f"{text}\n", f"c{n}", n),
+        )
+    ]
+    half = [text for _, text, _ in secrets]
+    hiding(desk).said(*rounds, calls("Bash", "z", 59, command=half[0]))
+
+    for window in (4_000, 20_000, 200_000):
+        told = await desk.told(
+            window=window, unrecorded=tuple(half), survivors=(f"process 1: {half[1]}",)
+        )
+        assert leaks(told, secrets) == []
+        assert "[redacted:" in told.prompt
+        assert told.tokens <= max(667, window * 0.4)
+
+
+async def test_no_secret_of_a_terminal_is_told(desk: Desk, secrets: Secrets) -> None:
+    lines = "".join(f"$ show {kind}\n{text}\n" for kind, text, _ in secrets)
+    hiding(desk).showed(lines.replace("\n", "\r\n").encode())
+    (desk.folder / "sizes.jsonl").write_text(json.dumps({"offset": 0, "cols": 4000, "rows": 50}))
+
+    for spare in (200_000, 6_000):
+        told = await desk.told(window=spare)
+        assert told.lines
+        assert leaks(told, secrets) == []
+
+
+async def test_no_secret_of_a_snapshot_or_a_handoff_is_told(desk: Desk, secrets: Secrets) -> None:
+    lines = "".join(f"$ show {kind}\n{text}\n" for kind, text, _ in secrets)
+    hiding(desk).snapshot = (lines, 0.0)
+    desk.handed_over(f"# Handoff\n\n{lines}")
+
+    told = await desk.told(crash=replace(CRASH, dialog=secrets[0][1], words=secrets[1][1]))
+
+    assert leaks(told, secrets) == []
+    assert "snapshot: " in told.sources[0]
+
+
+async def test_a_secret_that_reaches_from_one_text_into_another_is_hidden_too(desk: Desk) -> None:
+    """A key's beginning in one text, its end in a later one."""
+    lines = "\n".join(["MIIEpAIBAAKCAQEA1234" * 3] * 4)
+    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+    hiding(desk).said(
+        asks("Begin", 1),
+        asks(f"{begin}\n{lines}", 2),
+        asks(f"{lines}\n{end}\nPort it", 3),
+        says("I see.", 4),
+    )
+
+    told = await desk.told()
+
+    assert "MIIEpAIBAAKCAQEA" not in told.prompt
+    assert "\nBegin\n" in told.prompt
+    assert "\nPort it\n[you said]\nI see.\n" in told.prompt
+
+
+async def test_what_was_asked_last_is_told_however_long_ago(desk: Desk) -> None:
+    """An agent may work for days on one request: more than a prompt has room for."""
+    wish = "Port it\n\nall of it"
+    desk.said(asks(wish, 1), *(says(f"{n} " + "so be it " * 900, 2) for n in range(100)))
+
+    told = await desk.told(window=20_000)
+
+    assert f"]\n{wish}\n" in told.prompt
+    assert "\n99 so be it" in told.prompt
+
+
+async def test_a_secret_is_hidden_before_a_text_is_cut(desk: Desk) -> None:
+    """Half a key would not be recognised any more."""
+    key = "\n".join(["MIIEpAIBAAKCAQEA1234" * 3] * 200)
+    whole = f"-----BEGIN RSA PRIVATE KEY-----\n{key}\n-----END RSA PRIVATE KEY-----"
+    hiding(desk).said(
+        asks("show it", 1), says(whole, 2), calls("Bash", "A", 3, command="x"), gives(whole, "A", 4)
+    )
+
+    told = await desk.told(window=10_000)
+
+    assert "MIIEpAIBAAKCAQEA" not in told.prompt
+    assert "[redacted:private-key]" in told.prompt
