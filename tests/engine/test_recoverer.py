@@ -200,6 +200,15 @@ async def test_a_taken_message_that_is_not_on_record_is_told_again(rig: Rig) -> 
         assert "port the lexer" in plan.told
 
 
+async def test_an_agent_that_was_never_asked_anything_is_told_nothing(rig: Rig) -> None:
+    """It begins as it had begun; a word would set it to work."""
+    async with rig.running() as engine:
+        session = await died(rig, engine, await rig.start(engine))
+        assert session.crash is not None
+
+        assert (await engine.recoverer.plan(session, session.crash, None)).told == ""
+
+
 async def test_an_agent_that_reports_nothing_is_told_nothing(rig: Rig) -> None:
     """It may be a shell: what is typed there is executed."""
     async with rig.running() as engine:
@@ -215,8 +224,8 @@ async def test_a_crash_is_answered_by_itself_where_that_is_wanted(rig: Rig, rest
     rig.recovery_terms = AUTO
     rig.world.forgets = True
     async with rig.running() as engine:
-        agent = await rig.start(engine)
-        for nth in range(restarts):
+        agent = await rig.start_turn(engine)
+        for nth in range(1, restarts + 1):
             await died(rig, engine, agent)
             await until(engine, RecoveryState.STARTED)
             await rig.deliver(engine, agent)

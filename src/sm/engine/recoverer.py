@@ -259,7 +259,9 @@ class Recoverer:
 
 
 def _had_work(session: Session) -> bool:
-    return bool(session.ended_prompts or session.lineage)
+    """Whether its agent was ever asked anything."""
+    left = [past for past in session.lineage if not past.how.startswith("recovery ")]
+    return bool(session.ended_prompts or left)
 
 
 def _is_asked(session: Session, recovery: RecoveryId) -> bool:
