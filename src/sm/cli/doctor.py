@@ -244,6 +244,9 @@ def _sessions(home: Home) -> Iterator[Finding]:
     api = Client(home, start=False)
     for session in cast("list[SessionView]", api.get("/sessions")):
         detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
+        if session["hopeless"]:
+            what, remedy = f"session {session['name']}", f"Try again: sm recover {session['name']}"
+            yield Finding(what, "bad", session["hopeless"], remedy)
         for words in detail["degraded"]:
             yield Finding(f"session {session['name']}", "note", words)
 

@@ -9,13 +9,15 @@ from sm.api.types import (
     ContextView,
     ExitView,
     PastContextView,
+    RecoveryView,
     SessionDetail,
     SessionView,
 )
-from sm.cli.output import age, brief, client, coloured, print_json
+from sm.cli.output import age, brief, client, coloured, not_brought_back, print_json
 
 EXAMPLE = "sm show ada"
 SHOWN_CONTEXTS = 5
+SHOWN_RECOVERIES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,6 +67,15 @@ def ended(how: ExitView) -> str:
     return f"{'as asked' if how['intended'] else 'unasked'}, {told}"
 
 
+def brought_back(recovery: RecoveryView) -> str:
+    """Whether it worked, how, how long it took, who asked for it, and after what."""
+    way = f", {recovery['way']}" if recovery["way"] else ""
+    took = f" in {recovery['seconds']:.1f} s" if recovery["seconds"] is not None else ""
+    asked = f"{age(recovery['asked_at'])} ago by {recovery['by']}"
+    why = f" ({recovery['steps'][-1]['evidence']})" if recovery["state"] == "failed" else ""
+    return f"{recovery['state']}{way}{took}, asked {asked}: {brief(recovery['reason'])}{why}"
+
+
 def _left(past: PastContextView) -> str:
     """How an earlier context ended, when, and how full it was."""
     tokens = f" at {past['tokens']:,} tokens" if past["tokens"] is not None else ""
@@ -105,6 +116,10 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         rows["ended"] = ended(exit_)
         if exit_["cause"] is not None:
             rows["cause"] = ": ".join(filter(None, [exit_["cause"], exit_["evidence"]]))
+    for recovery in s["recoveries"][-SHOWN_RECOVERIES:]:
+        rows[f"recovery {recovery['id']}"] = brought_back(recovery)
+    if s["hopeless"]:
+        rows["hopeless"] = not_brought_back(s)
     for number, words in enumerate(s["degraded"], 1):
         rows[f"missing {number}"] = words
     for reminder in s["reminders"]:
