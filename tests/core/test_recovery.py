@@ -357,7 +357,7 @@ def test_an_agent_that_dies_again_fails_the_recovery() -> None:
 
 
 def test_what_a_crash_cut_is_known_until_the_agent_was_told_of_it() -> None:
-    """It dies a second time as soon as it is started: the work of the first time is not forgotten."""
+    """It dies a second time at once: the work of the first time is not forgotten."""
     took = replace(HELLO, state=MessageState.ACCEPTED)
     first = after(WORKING.with_message(took), asked(0), KILLED, WANTED, at=NOON + 10)
     again = after(first, BACK, KILLED, at=NOON + 21)

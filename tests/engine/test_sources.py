@@ -169,10 +169,10 @@ def test_garbage_is_never_told_and_what_is_left_is_not_understood() -> None:
     are."""
     noise = [os.urandom(60).decode(errors="replace") for _ in range(20)]
 
-    some = read(None, [*LINES, *noise])
+    some = read(None, [*LINES * 6, *noise])
     assert some.shown is not None
-    assert "20 of 24 lines are binary garbage, the rest is used as it is" in some.skipped[-1]
-    assert some.shown.lines == tuple(LINES)
+    assert "20 of 44 lines are binary garbage, the rest is used as it is" in some.skipped[-1]
+    assert some.shown.lines == tuple(LINES * 6)
     assert some.exchanges == ()
 
     assert read(None, noise, None).skipped[1:] == [
@@ -182,6 +182,14 @@ def test_garbage_is_never_told_and_what_is_left_is_not_understood() -> None:
     few = read(None, [*LINES * 20, *noise[:2]])
     assert few.skipped[-1] == "terminal log: 2 of 82 lines are binary garbage"
     assert few.exchanges
+
+
+def test_two_signs_in_much_else_are_no_conversation() -> None:
+    lines = [*(f"build step {n}" for n in range(200)), *LINES]
+
+    assert read(None, lines).exchanges == ()
+    assert read(None, [*lines[-30:]]).exchanges == ()
+    assert read(None, [*lines[-10:]]).exchanges
 
 
 def test_an_empty_terminal_is_no_source() -> None:

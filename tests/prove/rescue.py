@@ -6,7 +6,6 @@ done again without a crash in between is seen in what was done, not in what anyb
 
 import contextlib
 import json
-import os
 import random
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sm.api.errors import RefusedError, UnansweredError
 from sm.core.envelope import quoted_in

@@ -1,6 +1,7 @@
 """Everything about one session."""
 
 import argparse
+import time
 from typing import cast
 
 from sm.api.client import segment
@@ -13,11 +14,10 @@ from sm.api.types import (
     SessionDetail,
     SessionView,
 )
-from sm.cli.output import age, brief, client, coloured, not_brought_back, print_json
+from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
 SHOWN_CONTEXTS = 5
-SHOWN_RECOVERIES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,19 +67,18 @@ def ended(how: ExitView) -> str:
     return f"{'as asked' if how['intended'] else 'unasked'}, {told}"
 
 
-def brought_back(recovery: RecoveryView) -> str:
-    """Whether it worked, how, how long it took, who asked for it, and after what."""
-    way = f", {recovery['way']}" if recovery["way"] else ""
-    took = f" in {recovery['seconds']:.1f} s" if recovery["seconds"] is not None else ""
-    asked = f"{age(recovery['asked_at'])} ago by {recovery['by']}"
-    why = f" ({recovery['steps'][-1]['evidence']})" if recovery["state"] == "failed" else ""
-    return f"{recovery['state']}{way}{took}, asked {asked}: {brief(recovery['reason'])}{why}"
-
-
 def _left(past: PastContextView) -> str:
     """How an earlier context ended, when, and how full it was."""
     tokens = f" at {past['tokens']:,} tokens" if past["tokens"] is not None else ""
     return f"{past['how']} {age(past['ended_at'])} ago{tokens} ({past['id']})"
+
+
+def _recovered(recovery: RecoveryView) -> str:
+    """How a session was brought back, or why it was not."""
+    took = f" after {recovery['seconds']:.1f} s" if recovery["seconds"] is not None else ""
+    way = f" ({recovery['way']})" if recovery["way"] else ""
+    last = recovery["steps"][-1]["evidence"] if recovery["steps"] else ""
+    return f"{recovery['state']}{took}{way}, {age(recovery['asked_at'])} ago: {brief(last, 120)}"
 
 
 def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
@@ -116,10 +115,15 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         rows["ended"] = ended(exit_)
         if exit_["cause"] is not None:
             rows["cause"] = ": ".join(filter(None, [exit_["cause"], exit_["evidence"]]))
-    for recovery in s["recoveries"][-SHOWN_RECOVERIES:]:
-        rows[f"recovery {recovery['id']}"] = brought_back(recovery)
+    if s["crash"] is not None:
+        crash = s["crash"]
+        rows["crashed"] = f"{age(crash['at'])} ago: {crash['reason']} ({crash['cause']})"
     if s["hopeless"]:
-        rows["hopeless"] = not_brought_back(s)
+        rows["hopeless"] = f"{s['hopeless']}. To try again: sm recover {s['name']}"
+    elif s["next_recovery"] is not None:
+        rows["next try"] = f"in {max(0.0, s['next_recovery'] - time.time()):.0f} s"
+    for recovery in s["recoveries"][-SHOWN_CONTEXTS:]:
+        rows[f"recovery {recovery['id']}"] = _recovered(recovery)
     for number, words in enumerate(s["degraded"], 1):
         rows[f"missing {number}"] = words
     for reminder in s["reminders"]:

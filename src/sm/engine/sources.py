@@ -20,8 +20,11 @@ from sm.engine.ports import Dialect
 
 GARBAGE = 0.15
 """A line with so much in it that is no text is garbage."""
-SOME, MOSTLY = 0.05, 0.9
-"""With so many such lines a text is not read as a conversation any more; or not used at all."""
+SOME, MUCH = 0.05, 0.5
+"""With so many such lines a text is not read as a conversation any more; or not used at all: in
+noise, short lines pass for text."""
+RECOGNISED = 0.1
+"""Of the lines with something in them: in less, what was recognised is not the conversation."""
 _REPLACED = "\ufffd"
 
 Log = Callable[[SessionId, int], list[str]]
@@ -85,8 +88,12 @@ class Sources:
             were = "was" if integrity.torn == 1 else "were"
             torn = count(integrity.torn, "torn line")
             self.skipped.append(f"{name}: {torn} {were} skipped")
-        waiting = tuple(_waiting(request) for request in story.requests if request.is_waiting)
-        self.exchanges = (*self.dialect.read_exchanges(file, room), *waiting)
+        newest = self.dialect.read_exchanges(file, room)
+        given = [request for request in story.requests if not request.is_waiting]
+        # An agent may work for days on what it was asked once.
+        latest = () if any(one.is_request for one in newest) else tuple(given[-1:])
+        waiting = tuple(request for request in story.requests if request.is_waiting)
+        self.exchanges = (*map(_asked, latest), *newest, *map(_asked, waiting))
         self.requests, self.replies = len(story.requests), story.replies
         self.used.append(f"{name}: {self._counted()}")
         return None, integrity.flaw
@@ -107,7 +114,7 @@ class Sources:
             return
         legible = [line for line in lines if _is_text(line)]
         garbage = len(lines) - len(legible)
-        if garbage >= MOSTLY * len(lines):
+        if garbage >= MUCH * len(lines):
             self.skipped.append(f"{name}: binary garbage, not used")
             return
         self.shown = Shown(source=source, lines=tuple(legible))
@@ -122,11 +129,12 @@ class Sources:
         self._recognise(name, self.shown)
 
     def _recognise(self, name: str, shown: Shown) -> None:
-        self.exchanges = self.dialect.read_shown(shown.lines)
-        if not self.exchanges:
+        exchanges = self.dialect.read_shown(shown.lines)
+        told = sum(_lines(one) for one in exchanges)
+        if told < RECOGNISED * sum(bool(line.strip()) for line in shown.lines) or not exchanges:
             self.skipped.append(f"{name}: no conversation recognised in it, used as it is")
             return
-        self.source = shown.source
+        self.exchanges, self.source = exchanges, shown.source
         self.requests, self.replies = requests(self.exchanges), replies(self.exchanges)
         self.used[-1] += f", {self._counted()}"
 
@@ -135,14 +143,19 @@ class Sources:
         return f"{asked}, {self.replies} {'reply' if self.replies == 1 else 'replies'}"
 
 
-def _waiting(request: Request) -> Exchange:
+def _asked(request: Request) -> Exchange:
     return Exchange(
         role=Role.ASKED,
         text=request.text,
         at=request.at,
         sender=request.sender,
-        is_waiting=True,
+        is_waiting=request.is_waiting,
     )
+
+
+def _lines(exchange: Exchange) -> int:
+    printed = exchange.result.output if exchange.result is not None else ""
+    return sum(bool(line.strip()) for text in (exchange.text, printed) for line in text.split("\n"))
 
 
 def _of_snapshot(taken: tuple[str, float] | None) -> tuple[str, list[str]]:
