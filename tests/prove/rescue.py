@@ -317,8 +317,17 @@ def chaos(
 def _wreak(havoc: Havoc, planned: list[str], pause: float) -> None:
     for what in planned:
         time.sleep(havoc.chance.uniform(0.02, 2 * pause))
-        wait_until(lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}")
+        wait_until(lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}\n{report(havoc)}")
     havoc.end()
+
+
+def report(havoc: Havoc) -> str:
+    """What may tell why it came to a halt."""
+    sm = havoc.sm
+    made = "\n".join(f"{at % 10_000:.2f} {what} {whose}" for at, what, whose in havoc.made[-12:])
+    log = sm.home.log.read_text()[-3000:] if sm.home.log.exists() else ""
+    told = [sm.start(*words).stdout for words in (("ls",), ("explain", "w1"), ("daemon",))]
+    return "\n".join([made, *told, log, havoc.tmux("list-panes", "-a")])
 
 
 def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Outcome:
@@ -328,7 +337,11 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
         rows = [w.name for w in workers if not w.is_through()]
         return "\n".join(f"{name}: {sm.start('explain', name).stdout}" for name in rows[:3])
 
-    wait_until(lambda: all(w.is_through() for w in workers), 900, seen=unfinished)
+    wait_until(
+        lambda: all(w.is_through() for w in workers),
+        900,
+        seen=lambda: f"{unfinished()}\n{report(havoc)}",
+    )
 
     def is_quiet() -> bool:
         found = asked(sm, "GET", "/sessions", all="false")

@@ -107,6 +107,8 @@ class SessionView(TypedDict):
     tmux: TmuxView | None
     queued: int
     last_handoff: str | None
+    hopeless: str | None
+    """Why it is not brought back by itself any more."""
 
 
 class ExitView(TypedDict):
@@ -190,8 +192,6 @@ class SessionDetail(SessionView):
     """The last one."""
     recoveries: list[RecoveryView]
     """The last ones, oldest first."""
-    hopeless: str | None
-    """Why it is not brought back by itself any more."""
     next_recovery: float | None
     """When it is brought back by itself."""
     reminders: list[ReminderView]

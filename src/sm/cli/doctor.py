@@ -290,6 +290,9 @@ def _sessions(home: Home) -> Iterator[Finding]:
                       "Put it away with: sm notices --clear")  # fmt: skip
     for session in cast("list[SessionView]", api.get("/sessions")):
         detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
+        if session["hopeless"]:
+            what, remedy = f"session {session['name']}", f"Try again: sm recover {session['name']}"
+            yield Finding(what, "bad", session["hopeless"], remedy)
         for words in detail["degraded"]:
             yield Finding(f"session {session['name']}", "note", words)
 

@@ -60,6 +60,7 @@ def session_view(engine: Engine, session: Session) -> SessionView:
         else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": session.last_handoff,
+        "hopeless": session.hopeless or None,
     }
 
 
@@ -94,7 +95,6 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "last_words": session.last_words,
         "crash": crash_view(session.crash),
         "recoveries": [recovery_view(one) for one in session.recoveries],
-        "hopeless": session.hopeless or None,
         "next_recovery": _next_recovery(session),
         "exit": exit_view(exit_) if exit_ is not None else None,
         "reminders": [reminder_view(session, r) for r in session.reminders],
