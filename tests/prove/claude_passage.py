@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from tests.kit.anthropic_api import Reply, Request, ToolUse
 from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
 from tests.prove.claude_rescue import AUTO, texts
 from tests.prove.ladder import Desk
-from tests.prove.ledger import Verdict
+from tests.prove.ledger import CLOSED, Verdict
 from tests.prove.walkaway import (
     CONFIG,
     TASK,
@@ -75,18 +76,24 @@ class Passage:
             self.wrong.append(words)
 
 
-def killed(sm: Sm, state: str, *, steps: int) -> Passage:
-    """One client that dies in the first handoff of its task, and ends the task all the same."""
-    is_own = state == REQUESTED
-    kind = Obedient if is_own else Task
-    task = kind(steps=steps, file=sm.folder / "steps.txt")
-    config = (PATIENT if is_own else CONFIG) + AUTO
+def killed(sm: Sm, state: str, *, steps: int, own: bool) -> Passage:
+    """One client that dies in the first handoff of its task, and ends the task all the same.
+
+    ``own``: the agent hands over itself; otherwise sm does it for it.
+    """
+    task = (Obedient if own else Task)(steps=steps, file=sm.folder / "steps.txt")
+    config = (PATIENT if own else CONFIG) + AUTO
     with unattended(sm, steps=steps, config=config, task=task) as (ada, _):
         one = Passage(ada, task)
         one.die(state)
         finish(ada, task, steps * 8)
+        wait_until(lambda: is_settled(ada), 30, seen=ada.report)
         judge(one)
         return one
+
+
+def is_settled(ada: Desk) -> bool:
+    return all(message["state"] in CLOSED for message in ada.messages())
 
 
 def judge(one: Passage) -> None:
@@ -100,9 +107,6 @@ def judge(one: Passage) -> None:
     one.claim(f"brought back once: {one.ways}", holds=len(one.ways) == 1)
     asked = contexts_with_task(ada)
     one.claim(f"the request in every context: {asked}", holds=all(asked))
-    messages = ada.sm.messages("ada")
-    over = ("done", "cancelled")
-    one.claim(f"messages: {messages}", holds=all(m["state"] in over for m in messages))
     first = next(r for r in ada.api.main_requests() if r.at > one.killed_at)
     if isinstance(task, Obedient):
         one.claim(f"the document: {texts(first)}", holds=MARK in str(first.body["messages"]))
