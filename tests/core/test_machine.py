@@ -30,6 +30,7 @@ from sm.core.effects import (
     RecoverAgent,
     RingBell,
     SeekMessage,
+    TellPerson,
 )
 from sm.core.events import (
     AgentRecovered,
@@ -40,6 +41,7 @@ from sm.core.events import (
     HookEvent,
     MessageCancelled,
     MessageQueued,
+    PersonTold,
     RecoveryRequested,
     ScreenSeen,
     SessionRequested,
@@ -163,6 +165,8 @@ class Exchange(RuleBasedStateMachine):
                 return await self.typist.ring(ADA, effect)
             case RecoverAgent():
                 return await self.recovered(effect)
+            case TellPerson(words=words):
+                return PersonTold(words=words, evidence="listed")
             case _:
                 raise AssertionError(f"nobody asked for {effect}")
 

@@ -356,6 +356,21 @@ def test_an_agent_that_dies_again_fails_the_recovery() -> None:
     assert told(session).state is MessageState.CANCELLED
 
 
+def test_what_a_crash_cut_is_known_until_the_agent_was_told_of_it() -> None:
+    """It dies a second time at once: the work of the first time is not forgotten."""
+    took = replace(HELLO, state=MessageState.ACCEPTED)
+    first = after(WORKING.with_message(took), asked(0), KILLED, WANTED, at=NOON + 10)
+    again = after(first, BACK, KILLED, at=NOON + 21)
+    back = after(STARTED, READY, at=NOON + 22)
+    over = after(back, prompted(7, of=told(back)), stopped(7), KILLED, at=NOON + 23)
+
+    crash = again.crash
+    assert crash is not None
+    assert (crash.busy, crash.dialog, crash.taken) == (True, "Bash: rm x", (HELLO.id,))
+    assert over.crash is not None
+    assert not over.crash.busy
+
+
 def test_an_answer_for_another_recovery_changes_nothing() -> None:
     other = replace(BACK, recovery=RecoveryId("r9"))
     assert after(ASKED, other, at=NOON + 21).exit is not None

@@ -98,7 +98,7 @@ def test_what_was_printed_goes_first_then_the_agents_words_then_old_requests() -
     assert requests == list(range(requests[0], 200))
     assert requests[0] < brief[0] < whole[0]
     assert told.text.count("→ ok\nprinted") == 3
-    assert "of 600 exchanges in full, " in told.text.partition("\n")[0]
+    assert "in short, requests word for word, the rest left out" in told.text.partition("\n")[0]
 
 
 def test_the_latest_request_is_there_however_much_came_after_it() -> None:

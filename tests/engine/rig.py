@@ -13,6 +13,8 @@ from typing import Any
 from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.handoffs.folders import HandoffFolders
+from sm.adapters.notify.book import NoticeBook
+from sm.adapters.notify.person import Person
 from sm.adapters.store.memory import MemoryStore
 from sm.core.crash import RecoveryRules
 from sm.core.events import DaemonStarted, Event, SessionRequested
@@ -125,6 +127,13 @@ def archivist_of(
     return Archivist(world, handoffs, drafts, raw_log=NoFolders().raw_log, largest_document=largest)
 
 
+def person_of(world: World, kept: Path, log: Log) -> Person:
+    """Told on the world's terminals, and in a list in this folder."""
+    return Person(
+        NoticeBook(kept / "notices.json"), show=world.tell, command="", redact=str, log=log
+    )
+
+
 def filing_of(world: World, kept: Path) -> Filing:
     """The channels of this folder."""
     return Filing(
@@ -182,6 +191,7 @@ class Rig:
             thresholds=self.thresholds,
             hook_url=lambda _: None,
             channels=ChannelBook(self.kept / "channels", {}),
+            notices=person_of(self.world, self.kept, self.log),
             handoffs=HandoffFolders(lambda session: self.kept / session),
             handoff_rules=HandoffRules(
                 largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway

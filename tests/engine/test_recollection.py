@@ -89,6 +89,7 @@ async def test_a_whole_transcript_can_be_resumed_and_told(desk: Desk) -> None:
     told = await desk.told(survivors=("process 7: make all",), unrecorded=("and {hurry}",))
 
     assert told.whole
+    assert told.is_open
     assert told.flaw == ""
     assert told.sources == ("transcript: 1 request, 1 reply", "git")
     assert told.skipped == ()
@@ -102,6 +103,16 @@ async def test_a_whole_transcript_can_be_resumed_and_told(desk: Desk) -> None:
     assert "\nPort the reader\n" in told.prompt
     assert "No commits yet on trunk" in told.prompt
     assert "Port the reader" not in told.note
+
+
+async def test_an_idle_agent_has_nothing_to_go_on_with(desk: Desk) -> None:
+    desk.said(asks("Port the reader", 1), says("Done.", 2))
+
+    told = await desk.told(replace(CRASH, busy=False))
+
+    assert not told.is_open
+    assert "wait for the next prompt" in told.prompt
+    assert told.last_activity == "said: Done."
 
 
 async def test_a_torn_end_is_told_fresh(desk: Desk) -> None:
@@ -312,18 +323,33 @@ async def test_no_secret_of_a_snapshot_or_a_handoff_is_told(desk: Desk, secrets:
     assert "snapshot: " in told.sources[0]
 
 
-async def test_a_secret_that_seems_to_go_on_in_another_text_takes_nothing_along(desk: Desk) -> None:
-    """A key's beginning in one text, another's end in a later one: what is between stays."""
+async def test_a_secret_that_reaches_from_one_text_into_another_is_hidden_too(desk: Desk) -> None:
+    """A key's beginning in one text, its end in a later one."""
     lines = "\n".join(["MIIEpAIBAAKCAQEA1234" * 3] * 4)
     begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
     hiding(desk).said(
-        asks(f"{begin}\n{lines}", 1), says("I see.", 2), asks(f"{lines}\n{end}\nPort it", 3)
+        asks("Begin", 1),
+        asks(f"{begin}\n{lines}", 2),
+        asks(f"{lines}\n{end}\nPort it", 3),
+        says("I see.", 4),
     )
 
     told = await desk.told()
 
-    assert "\nI see.\n" in told.prompt
-    assert "\nPort it\n" in told.prompt
+    assert "MIIEpAIBAAKCAQEA" not in told.prompt
+    assert "\nBegin\n" in told.prompt
+    assert "\nPort it\n[you said]\nI see.\n" in told.prompt
+
+
+async def test_what_was_asked_last_is_told_however_long_ago(desk: Desk) -> None:
+    """An agent may work for days on one request: more than a prompt has room for."""
+    wish = "Port it\n\nall of it"
+    desk.said(asks(wish, 1), *(says(f"{n} " + "so be it " * 900, 2) for n in range(100)))
+
+    told = await desk.told(window=20_000)
+
+    assert f"]\n{wish}\n" in told.prompt
+    assert "\n99 so be it" in told.prompt
 
 
 async def test_a_secret_is_hidden_before_a_text_is_cut(desk: Desk) -> None:

@@ -292,6 +292,22 @@ async def test_a_crash_with_its_pane_is_told_once_and_left_alone(studio: Studio)
     assert (studio.dumps, len(studio.said())) == (1, 1)
 
 
+async def test_a_crashed_agent_that_cannot_be_looked_at_is_left_alone(studio: Studio) -> None:
+    """tmux died with it: whoever comes back later has another pane."""
+    async with studio.running():
+        ada = await studio.rig.start(studio.engine)
+        await asyncio.sleep(1)
+        ada.die()
+        studio.rig.processes.watched[ada.pane.pid]()
+        assert await studio.engine.wait_until(
+            lambda: studio.engine.session(ADA).state is State.CRASHED, 5
+        )
+        studio.rig.world.silent = True
+        await asyncio.sleep(20 * INTERVAL)
+
+    assert (studio.dumps, len(studio.said())) == (1, 1)
+
+
 async def test_an_ended_session_is_left_alone(studio: Studio) -> None:
     async with studio.running():
         ada = await studio.rig.start(studio.engine)
@@ -473,6 +489,21 @@ async def test_one_is_taken_when_somebody_asks(studio: Studio) -> None:
 
     assert studio.kept() == [("now", Why.ASKED)]
     assert taken == again
+
+
+async def test_who_asks_waits_for_the_one_that_is_being_taken(studio: Studio) -> None:
+    """Ten people at once ask tmux one thing after the other."""
+    async with studio.running():
+        ada = await studio.rig.start(studio.engine)
+        ada.box, ada.stuck = "words", asyncio.Event()
+        session = studio.engine.session(ADA)
+        asked = [asyncio.create_task(studio.engine.snapshots.ask(session)) for _ in range(10)]
+        await asyncio.sleep(1)
+        assert studio.dumps == 1
+        ada.stuck.set()
+        assert len({(await one).name for one in asked}) == 1
+
+    assert studio.kept() == [("words", Why.ASKED)]
 
 
 async def test_one_that_cannot_be_had_names_the_last_one(studio: Studio) -> None:

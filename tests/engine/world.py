@@ -563,6 +563,10 @@ class World:
             agent.tmux_name = name
         return name
 
+    async def tell(self, words: str) -> int:
+        self.calls.append(f"tell {words}")
+        return 0 if self.silent else 1
+
     async def kill(self, session: SessionId) -> None:
         self._answers()
         self.calls.append(f"kill {session}")

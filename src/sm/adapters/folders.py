@@ -149,6 +149,14 @@ class SessionFolders:
             for settings in self.folder(session).glob("*-settings.json"):
                 settings.unlink()
 
+    def inherit(self, session: SessionId, folder: Path) -> None:
+        """Have the folder of a session that others kept until now stand for its own: what was
+        written down of it names files there."""
+        own = self.folder(session)
+        own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            own.symlink_to(folder, target_is_directory=True)
+
     def tidy(self, known: Iterable[SessionId]) -> None:
         """Take back folders of sessions that were never stored: their daemon died in between.
 
@@ -169,7 +177,10 @@ class SessionFolders:
 
     def discard(self, session: SessionId) -> None:
         """Delete the folder of a session that was never stored, or is kept no longer."""
-        shutil.rmtree(self.folder(session), ignore_errors=True)
+        folder = self.folder(session)
+        shutil.rmtree(folder.resolve(), ignore_errors=True)
+        if folder.is_symlink():
+            folder.unlink()
 
     def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The environment with our own ``sm`` first on its PATH: others have programs so called."""

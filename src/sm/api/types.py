@@ -437,6 +437,26 @@ class NewReminderBody(TypedDict):
     sender: NotRequired[str | None]
 
 
+class NoticeView(TypedDict):
+    """What the person was told of a session."""
+
+    id: str
+    session: str
+    name: str
+    words: str
+    at: float
+    seen: bool
+    """A command has shown it on a terminal."""
+
+
+class SeenBody(TypedDict):
+    notices: list[str]
+
+
+class NoticesCleared(TypedDict):
+    cleared: int
+
+
 class ScreenView(TypedDict):
     lines: list[str]
     width: int

@@ -1,6 +1,7 @@
 """Everything about one session."""
 
 import argparse
+import time
 from typing import cast
 
 from sm.api.client import segment
@@ -9,6 +10,7 @@ from sm.api.types import (
     ContextView,
     ExitView,
     PastContextView,
+    RecoveryView,
     SessionDetail,
     SessionView,
 )
@@ -71,6 +73,14 @@ def _left(past: PastContextView) -> str:
     return f"{past['how']} {age(past['ended_at'])} ago{tokens} ({past['id']})"
 
 
+def _recovered(recovery: RecoveryView) -> str:
+    """How a session was brought back, or why it was not."""
+    took = f" after {recovery['seconds']:.1f} s" if recovery["seconds"] is not None else ""
+    way = f" ({recovery['way']})" if recovery["way"] else ""
+    last = recovery["steps"][-1]["evidence"] if recovery["steps"] else ""
+    return f"{recovery['state']}{took}{way}, {age(recovery['asked_at'])} ago: {brief(last, 120)}"
+
+
 def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     tmux, exit_ = s["tmux"], s["exit"]
     rows = {
@@ -105,6 +115,15 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
         rows["ended"] = ended(exit_)
         if exit_["cause"] is not None:
             rows["cause"] = ": ".join(filter(None, [exit_["cause"], exit_["evidence"]]))
+    if s["crash"] is not None:
+        crash = s["crash"]
+        rows["crashed"] = f"{age(crash['at'])} ago: {crash['reason']} ({crash['cause']})"
+    if s["hopeless"]:
+        rows["hopeless"] = f"{s['hopeless']}. To try again: sm recover {s['name']}"
+    elif s["next_recovery"] is not None:
+        rows["next try"] = f"in {max(0.0, s['next_recovery'] - time.time()):.0f} s"
+    for recovery in s["recoveries"][-SHOWN_CONTEXTS:]:
+        rows[f"recovery {recovery['id']}"] = _recovered(recovery)
     for number, words in enumerate(s["degraded"], 1):
         rows[f"missing {number}"] = words
     for reminder in s["reminders"]:

@@ -29,6 +29,8 @@ class Cause(StrEnum):
     """The host was started anew."""
     LIMIT = "api_limit"
     """It ended after its model's service refused it for a limit."""
+    WRAPPER = "wrapper_killed"
+    """It ended with the ``sm run`` it was started by."""
     START = "start"
     """It could not even be started."""
     UNKNOWN = "unknown"

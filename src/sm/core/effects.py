@@ -192,6 +192,18 @@ class QueueNotice:
     message: Message
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellPerson:
+    """The same twice is told once: it is known by its session and what it is about."""
+
+    repeatable: ClassVar[bool] = True
+    words: str
+    about: str = ""
+    """What is told once, where that is not simply these words: a crash of that time, for one."""
+    for_all: bool = False
+    """It concerns every session alike: told once, whichever tells it."""
+
+
 Effect = (
     LaunchAgent
     | RelaunchAgent
@@ -213,4 +225,5 @@ Effect = (
     | ClearContext
     | EraseCommand
     | QueueNotice
+    | TellPerson
 )

@@ -25,6 +25,7 @@ from sm.core.state import (
     Activity,
     Adoption,
     Compaction,
+    Session,
     Thresholds,
     Usage,
     WalkAway,
@@ -88,6 +89,22 @@ class SessionAdopted:
     adoption: Adoption
     ways: tuple[Way, ...] = TYPING
     thresholds: Thresholds = USUAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInherited:
+    """A run's wrapper was killed, and its agent with it: the session is ours from now on."""
+
+    session: Session
+    """As its wrapper last stored it, open messages included."""
+    name: str
+    """Its own, unless somebody else has it by now."""
+    evidence: str
+    ways: tuple[Way, ...]
+    rescue: RecoveryRules = BY_HAND
+    messages: tuple[Message, ...] = ()
+    """Its closed ones."""
+    handoffs: tuple[Handoff, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -382,6 +399,14 @@ class NoticeDropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonTold:
+    """Whoever answers for the agents was told, by every way there was."""
+
+    words: str
+    evidence: str
+
+
 # --- handoffs ------------------------------------------------------------------------------
 
 
@@ -511,6 +536,7 @@ class EffectFailed:
 Event = (
     SessionRequested
     | SessionAdopted
+    | SessionInherited
     | AgentStarted
     | AgentRelaunched
     | RelaunchRefused
@@ -550,6 +576,7 @@ Event = (
     | TurnInterrupted
     | NoticeQueued
     | NoticeDropped
+    | PersonTold
     | HandoffRequested
     | HandoffCancelled
     | ArtifactsCaptured

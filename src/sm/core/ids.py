@@ -11,6 +11,9 @@ MessageId = NewType("MessageId", str)
 ReminderId = NewType("ReminderId", str)
 """Eight hex digits."""
 
+NoticeId = NewType("NoticeId", str)
+"""Of what the person is told: follows from the session and what it is about."""
+
 HandoffId = NewType("HandoffId", str)
 """``HO-YYYYMMDD-HHMMSS-xxxxxxxx``; older ones are twelve hex digits.
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sm.core import delivery, turn
 from sm.core.crash import Cause, Crash, Manner, Recovery, RecoveryRules, RecoveryState
-from sm.core.effects import Effect, RecoverAgent
+from sm.core.effects import Effect, RecoverAgent, TellPerson
 from sm.core.events import AgentRecovered, MessageQueued, RecoveryFailed, RecoveryRequested
 from sm.core.ids import RecoveryId
 from sm.core.message import Message, MessageState, Mode
@@ -24,6 +24,9 @@ TIMER = "recover"
 DEADLINE = "recovery"
 """How long a recovered agent may take to report what it was told."""
 GIVE_UP_AFTER = 600.0
+OURSELVES = "sm"
+INCIDENT = 60.0
+"""What takes every agent within this time is one incident."""
 ASK_AGAIN = "recovery-again"
 ASK_AGAIN_AFTER = 1.0
 PAUSES = (0.0, 1.0, 5.0, 15.0, 60.0)
@@ -38,11 +41,26 @@ AFTER_LIMIT = 300.0
 
 def crashed(session: Session, crash: Crash, now: float) -> Result:
     """Its agent is gone, unasked: what is done about it."""
+    crash = _with_untold(crash, session.recovery)
     session, failed = _failed(session, f"it died again: {crash.words}", now)
     session = _counted(replace(session, crash=crash), crash.cause, now)
     session, planned = _planned(session, crash.cause, now)
-    told = () if _comes_back_with_all(session, crash) else _told(session, crash, now)
-    return session, (*failed, *planned, *told)
+    if _comes_back_with_all(session, crash):
+        return session, (*failed, *planned, _told_of_all(crash))
+    return session, (*failed, *planned, *_told(session, crash, now))
+
+
+def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
+    """With what an earlier crash had cut, if the agent died before it was told of it."""
+    if recovery is None:
+        return crash
+    before = recovery.crash
+    return replace(
+        crash,
+        busy=crash.busy or before.busy,
+        dialog=crash.dialog or before.dialog,
+        taken=tuple(dict.fromkeys((*before.taken, *crash.taken))),
+    )
 
 
 def _comes_back_with_all(session: Session, crash: Crash) -> bool:
@@ -50,11 +68,22 @@ def _comes_back_with_all(session: Session, crash: Crash) -> bool:
     return crash.cause.is_mass and session.timer(TIMER) is not None
 
 
+def _told_of_all(crash: Crash) -> Effect:
+    what = "The host was started anew" if crash.cause is Cause.REBOOT else "The tmux server ended"
+    words = f"{what}; the agents that were running are brought back: sm ls"
+    return TellPerson(words=words, about=f"{crash.cause} {crash.at // INCIDENT:.0f}", for_all=True)
+
+
 def _told(session: Session, crash: Crash, now: float) -> tuple[Effect, ...]:
-    if session.parent is None:
-        return ()
     words = f"{session.name} crashed: {crash.words}"
-    return (notice(session, session.parent, f"crash {crash.at}", words, now),)
+    told: tuple[Effect, ...] = ()
+    if session.parent is not None:
+        told = (notice(session, session.parent, f"crash {crash.at}", words, now),)
+    if session.timer(TIMER) is not None or session.hopeless:
+        # Told when it is back, or given up.
+        return told
+    remedy = f"Bring it back with: sm recover {session.name}"
+    return (*told, TellPerson(words=f"{words}. {remedy}", about=f"crash {crash.at}"))
 
 
 def not_started(session: Session, reason: str, now: float) -> Session:
@@ -96,7 +125,7 @@ def _planned(session: Session, cause: Cause, now: float) -> Result:
 def is_wanted(session: Session) -> bool:
     """Whether it is brought back without being asked."""
     rules = session.rescue
-    is_ours = not session.adopted and not session.wrapped and not session.kill_requested
+    is_ours = not session.adopted and not session.kill_requested
     return rules.enabled and rules.auto and is_ours and not session.hopeless
 
 
@@ -106,10 +135,11 @@ def _given_up(session: Session, now: float) -> Result:
     times = "once" if rules.crashes == 1 else f"{rules.crashes} times"
     words = f"it crashed {times} in {_span(rules.within)} and is not brought back any more"
     session = replace(session, hopeless=words)
-    if session.parent is None:
-        return session, ()
     told = f"{session.name}: {words}. To try again: sm recover {session.name}"
-    return session, (notice(session, session.parent, f"hopeless {now}", told, now),)
+    person = TellPerson(words=told, about=f"hopeless {now}")
+    if session.parent is None:
+        return session, (person,)
+    return session, (person, notice(session, session.parent, f"hopeless {now}", told, now))
 
 
 def _span(seconds: float) -> str:
@@ -125,6 +155,12 @@ def ruled(session: Session, rules: RecoveryRules | None) -> Session:
     if rules is None or rules == session.rescue:
         return session
     return replace(session, rescue=rules)
+
+
+def is_over(session: Session) -> bool:
+    """Whether its agent is gone, and nobody is about to bring it back."""
+    will_return = session.recovery is not None or session.timer(TIMER) is not None
+    return session.exit is not None and not will_return
 
 
 def requested(session: Session, event: RecoveryRequested, now: float) -> Result:
@@ -150,7 +186,7 @@ def timer_fired(session: Session, now: float) -> Result:
     if not is_wanted(session):
         return session, ()
     # The same crash always gives the same id: it cannot be brought back twice for one.
-    asked = RecoveryRequested(id=_own_id(session, crash), by="sm")
+    asked = RecoveryRequested(id=_own_id(session, crash), by=OURSELVES)
     return _begun(session, asked, now)
 
 
@@ -295,10 +331,16 @@ def _without_older(session: Session, now: float) -> Session:
 def _done(session: Session, recovery: Recovery, now: float, evidence: str) -> Result:
     over = recovery.moved(RecoveryState.DONE, now, evidence)
     session = session.with_recovery(over).with_timer(DEADLINE, None)
-    if session.parent is None or recovery.crash.cause.is_mass:
+    if recovery.crash.cause.is_mass:
         return session, ()
-    words = f"{session.name} is back ({_how(over)})"
-    return session, (notice(session, session.parent, f"recovery {recovery.id}", words, now),)
+    about, words = f"recovery {recovery.id}", f"{session.name} is back ({_how(over)})"
+    told: tuple[Effect, ...] = ()
+    if session.parent is not None:
+        told = (notice(session, session.parent, about, words, now),)
+    if recovery.by == OURSELVES:
+        why = f"It had crashed: {recovery.crash.words}"
+        told = (*told, TellPerson(words=f"{words}. {why}", about=about))
+    return session, told
 
 
 def _how(recovery: Recovery) -> str:

@@ -198,14 +198,12 @@ class _Telling:
         self._lines -= _lines(text)
 
     def _said(self) -> str:
-        total, shown = len(self._exchanges), len(self._texts)
-        if shown == total and self._in_full == 0:
+        if len(self._texts) == len(self._exchanges) and self._in_full == 0:
             return "Oldest first:"
-        full = f"the last {total - self._in_full} of {count(total, 'exchange')} in full"
-        rest = sum(n < self._in_full for n in self._texts)
-        short = f", {rest} before them in short, requests word for word" if rest else ""
-        gone = total - shown
-        return f"Oldest first; {full}{short}; {gone} left out:"
+        full = count(len(self._exchanges) - self._in_full, "exchange")
+        rest = sum(number < self._in_full for number in self._texts)
+        short = f", {rest} before in short, requests word for word" if rest else ""
+        return f"Oldest first; the last {full} in full{short}, the rest left out:"
 
     # --- one exchange
 

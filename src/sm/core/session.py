@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from sm.core import delivery, handoff, monitor, recovery, reminder, turn, usage, walkaway
-from sm.core.crash import BY_HAND, Crash
+from sm.core.crash import BY_HAND, Cause, Crash
 from sm.core.effects import (
     CaptureArtifacts,
     CheckPane,
@@ -24,6 +24,7 @@ from sm.core.effects import (
     RelaunchAgent,
     RenameTmux,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     ActivitySeen,
@@ -60,6 +61,7 @@ from sm.core.events import (
     NoticeQueued,
     PaneLetGo,
     PaneSeen,
+    PersonTold,
     PromptAccepted,
     RecoveryFailed,
     RecoveryRequested,
@@ -69,6 +71,7 @@ from sm.core.events import (
     Renamed,
     ScreenSeen,
     SessionAdopted,
+    SessionInherited,
     SessionRequested,
     StatusSeen,
     TerminalLost,
@@ -93,8 +96,10 @@ ASK_AGAIN_AFTER = 2.0
 """A start or an end that tmux did not answer to is asked for again."""
 
 
-def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
+def create(event: SessionRequested | SessionAdopted | SessionInherited, now: float) -> Result:
     """A new session, and the request to start its agent or to take over the one that runs."""
+    if isinstance(event, SessionInherited):
+        return _inherited(event, now)
     is_adopted = isinstance(event, SessionAdopted)
     says = "asked to adopt it" if is_adopted else "asked for"
     asked = Sighting(source=Source.PERSON, says=says, at=now)
@@ -123,6 +128,23 @@ def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
         rescue=event.rescue if isinstance(event, SessionRequested) else BY_HAND,
     )
     return session, (_beginning(session),)
+
+
+def _inherited(event: SessionInherited, now: float) -> Result:
+    """A session that lived in somebody's terminal. From here on it is one in tmux like others."""
+    session = replace(
+        event.session,
+        name=event.name,
+        wrapped=False,
+        ways=event.ways,
+        rescue=event.rescue,
+        bell=False,
+        lost=False,
+    )
+    if session.exit is not None:
+        return session, ()
+    end = AgentExited(status=None, signal=None, evidence=event.evidence, cause=Cause.WRAPPER)
+    return advance(session, end, now)
 
 
 def _beginning(session: Session) -> Effect:
@@ -201,8 +223,8 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case EffectFailed():
             return _effect_failed(session, event, now)
         case (
-            SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped()
-            | CommandErased() | HandoffFiled()
+            SessionRequested() | SessionAdopted() | SessionInherited() | NoticeQueued()
+            | NoticeDropped() | CommandErased() | HandoffFiled() | PersonTold()
         ):  # fmt: skip
             return session, ()
         case _:
@@ -309,7 +331,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff)
+    kind.__name__
+    for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff, TellPerson)
 )
 """Nothing waits for their outcome."""
 

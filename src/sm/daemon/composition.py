@@ -9,6 +9,8 @@ from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
+from sm.adapters.notify.book import NoticeBook
+from sm.adapters.notify.person import Person
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
 from sm.core.crash import RecoveryRules
 from sm.core.ids import SessionId
@@ -67,6 +69,13 @@ def compose(
         redact=redact,
         handoffs=HandoffFolders(folders.folder, redact=redact),
         channels=channels,
+        notices=Person(
+            NoticeBook(home.notices),
+            show=terminal.tell,
+            command=settings.notify.command,
+            redact=redact,
+            log=log,
+        ),
         handoff_rules=HandoffRules(
             largest_document=size(rules.max_document),
             teach_agents=rules.teach_agents,

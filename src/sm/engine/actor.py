@@ -25,6 +25,7 @@ from sm.core.effects import (
     RingBell,
     SeekMessage,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     AgentKilled,
@@ -45,6 +46,7 @@ from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
 from sm.engine.reader import Reader
 from sm.engine.recoverer import Recoverer
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -67,6 +69,7 @@ class Actor:
         archivist: Archivist,
         filing: Filing,
         recoverer: Recoverer,
+        telling: Telling,
         log: Log,
     ) -> None:
         self._terminal = terminal
@@ -75,6 +78,7 @@ class Actor:
         self._archivist = archivist
         self._filing = filing
         self._recoverer = recoverer
+        self._telling = telling
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -189,6 +193,8 @@ class Actor:
                 return await self._typist.erase(session_id, effect)
             case QueueNotice():
                 return self._notice(effect)
+            case TellPerson():
+                return await self._telling.tell(self.loop.session(session_id), effect)
             case _:
                 assert_never(effect)
 

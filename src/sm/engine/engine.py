@@ -51,6 +51,7 @@ from sm.engine.ports import (
     Dialects,
     Handoffs,
     Inbox,
+    Notices,
     Processes,
     Snapshots,
     Store,
@@ -62,6 +63,7 @@ from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Environments, Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
 from sm.engine.snapshots import Photographer, SnapshotRules
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
@@ -167,6 +169,7 @@ class Engine:
         thresholds: Thresholds,
         handoffs: Handoffs,
         channels: Channels,
+        notices: Notices,
         handoff_rules: HandoffRules,
         recovery_terms: RecoveryTerms,
         token: Callable[[str], str | None],
@@ -179,6 +182,7 @@ class Engine:
         self.terminal = terminal
         self.dialects = dialects
         self.clock = clock
+        self.notices = notices
         self._folders = folders
         self._identity = identity
         self._render = render
@@ -235,7 +239,15 @@ class Engine:
             message=store.message,
         )
         self._actor = Actor(
-            terminal, typist, self._launcher, reader, archivist, self.filing, self.recoverer, log
+            terminal,
+            typist,
+            self._launcher,
+            reader,
+            archivist,
+            self.filing,
+            self.recoverer,
+            Telling(notices, clock),
+            log,
         )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
@@ -261,6 +273,7 @@ class Engine:
             identity=identity,
             clean=dialects.clean,
             raw_log=folders.raw_log,
+            ways=self._ways,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
         self.snapshots = Photographer(

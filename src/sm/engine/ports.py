@@ -1,6 +1,6 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
+from sm.core.notices import PersonNotice
 from sm.core.passage import Captured, Facts, Handoff, Kept
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
@@ -122,6 +123,9 @@ class Terminal(Protocol):
 
     async def rename(self, pane: PaneId, name: str) -> str:
         """Rename the pane's tmux session; the name it really got."""
+
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody who looks at a session of ours; to how many. Never raises."""
 
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
@@ -340,6 +344,22 @@ class Channels(Protocol):
     def history(
         self, *, channel: str | None = None, session: SessionId | None = None, limit: int = 1000
     ) -> list[ChannelHandoff]: ...
+
+
+class Notices(Protocol):
+    """What the person is told, and what of it they have seen."""
+
+    async def tell(self, notice: PersonNotice) -> str:
+        """Tell it once, on every way there is; in words, what was done. Never raises."""
+
+    def all(self) -> list[PersonNotice]:
+        """What was told and not cleared, oldest first."""
+
+    async def see(self, notices: Collection[str]) -> None:
+        """These were shown to the person."""
+
+    async def clear(self) -> int:
+        """Put all of them away; how many there were."""
 
 
 class Processes(Protocol):

@@ -55,6 +55,8 @@ class Recollected:
     tokens: int
     """Of the prompt: an estimate, one for three bytes."""
     last_activity: str
+    is_open: bool
+    """There is something to go on with; otherwise a resumed agent need not be told anything."""
     whole: bool
     """Its agent would find all of its conversation in its transcript."""
     flaw: str
@@ -110,6 +112,7 @@ class Recollection:
             lines=composed.lines,
             tokens=recollection.tokens(composed.text),
             last_activity=doing(clean.given),
+            is_open=clean.is_open,
             whole=sources.flaw is None,
             flaw=sources.flaw or "",
         )
@@ -140,7 +143,7 @@ class Recollection:
             cwd=session.cwd,
             crash=crash,
             now=self.drafts.clock.now(),
-            transcript=(session.context.transcript or "") if sources.story.ended_at else "",
+            transcript=sources.transcript if sources.story.ended_at else "",
             exchanges=sources.exchanges,
             source=sources.source,
             story=sources.story,

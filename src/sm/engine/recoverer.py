@@ -180,9 +180,11 @@ class Recoverer:
         session: Session,
         crash: Crash,
         wanted: Manner | None,
-        survivors: tuple[str, ...] = (),
+        survivors: tuple[str, ...] | None = None,
     ) -> Plan:
         """How it would be brought back. Raises where it cannot be; changes nothing."""
+        if survivors is None:
+            survivors = await asyncio.to_thread(self._survivors, session)
         recalled = await self._recall(session, crash, survivors)
         hindrance = self._hindrance(session, recalled.recollected)
         usage = session.context.usage

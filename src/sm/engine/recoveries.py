@@ -1,15 +1,18 @@
 """Recoveries as people ask for them: what can be brought back, how, and the request itself."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sm.core.crash import Cause, Crash, Manner, RecoveryRules
-from sm.core.events import RecoveryRequested
+from sm.core.events import RecoveryRequested, SessionInherited
 from sm.core.ids import RecoveryId, SessionId
 from sm.core.launch import LaunchFailedError
+from sm.core.message import Message, Way
+from sm.core.passage import Handoff
 from sm.core.recovery import is_recoverable
 from sm.core.state import Session, State
 from sm.engine import naming
@@ -30,6 +33,14 @@ class RecoveryTerms:
     """In percent of the agent's window."""
     template: str
     keeps_environment: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a session has behind it that it does not carry along."""
+
+    messages: tuple[Message, ...]
+    handoffs: tuple[Handoff, ...]
 
 
 class Environments(Protocol):
@@ -56,6 +67,7 @@ class Recoveries:
         identity: Callable[[SessionId], Mapping[str, str]],
         clean: Callable[[Mapping[str, str]], dict[str, str]],
         raw_log: Callable[[SessionId], str],
+        ways: Callable[[str], tuple[Way, ...]],
     ) -> None:
         self._loop = loop
         self._recoverer = recoverer
@@ -65,6 +77,7 @@ class Recoveries:
         self._identity = identity
         self._clean = clean
         self._raw_log = raw_log
+        self._ways = ways
 
     def recoverable(self) -> list[Session]:
         """Every session whose agent died unasked, the one that died last first."""
@@ -114,6 +127,30 @@ class Recoveries:
         except OSError:
             raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
 
+    async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
+        """Make a session ours whose wrapper was killed; None if it was ours already."""
+        known = any(session.id == left.id for session in self._loop.sessions)
+        if known:
+            return None
+        taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
+        is_free = all(session.name != left.name for session in taken)
+        event = SessionInherited(
+            session=left,
+            name=left.name if is_free else naming.free_name(left.name, taken),
+            evidence=evidence,
+            ways=self._ways(left.agent),
+            rescue=self._terms.rules,
+            messages=past.messages,
+            handoffs=past.handoffs,
+        )
+        self._own(left.id)
+        return await self._loop.post(left.id, event)
+
+    def _own(self, session: SessionId) -> None:
+        """What its agent was started with names the wrapper: from now on it is to name us."""
+        with contextlib.suppress(OSError):  # not kept: whoever brings it back lends theirs
+            self._lent(session, self._environments.environment(session))
+
     def _refuse_impossible(self, session: Session, *, may_run: bool = False) -> None:
         if not self._terms.rules.enabled:
             raise RefusedError("Recovery is switched off: set recovery.enabled = true.")
@@ -142,8 +179,11 @@ class Recoveries:
         except OSError:
             if environment is None:
                 raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
-            lent = self._environments.with_sm(self._clean(environment))
-            self._environments.lend(session.id, {**lent, **self._identity(session.id)})
+            self._lent(session.id, environment)
+
+    def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        lent = self._environments.with_sm(self._clean(environment))
+        self._environments.lend(session, {**lent, **self._identity(session)})
 
 
 COUNTED = 4_000_000

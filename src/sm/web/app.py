@@ -20,6 +20,7 @@ from sm.web import (
     handoffs,
     hooks,
     messages,
+    notices,
     openapi,
     recoveries,
     sessions,
@@ -41,6 +42,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
         *drafts.ENDPOINTS,
         *recoveries.ENDPOINTS,
         *snapshots.ENDPOINTS,
+        *notices.ENDPOINTS,
         hooks.DOCUMENTED,
         hooks.DOCUMENTED_STRAY,
     )

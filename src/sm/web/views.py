@@ -56,7 +56,7 @@ def session_view(engine: Engine, session: Session) -> SessionView:
         "created_at": session.created_at,
         "context": context_view(context),
         "tmux": None
-        if pane is None or session.wrapped
+        if pane is None or not pane.id.startswith("%")
         else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": session.last_handoff,

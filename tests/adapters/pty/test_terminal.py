@@ -208,6 +208,7 @@ async def test_nothing_is_typed_for_a_person(rig: Rig) -> None:
     """To the engine such a terminal cannot be reached by typing."""
     await rig.terminal.launch(rig.line("cat"))
 
+    assert await rig.terminal.tell("a line of ours") == 0
     with pytest.raises(NeverTypedError, match="nothing is typed"):
         await rig.terminal.paste(PANE, "m.1", "text")
     with pytest.raises(TerminalUnreachableError, match="no key"):

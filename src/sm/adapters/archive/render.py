@@ -16,7 +16,7 @@ from avt import Vt
 
 CHUNK = 256 * 1024
 DEFAULT_SIZE = (220, 50)
-LAST_PART, SEARCHED = 16 * 1024 * 1024, 1024 * 1024
+LAST_PART, SEARCHED = 8 * 1024 * 1024, 1024 * 1024
 """Bytes of a log that are enough for its last lines; how far into them a beginning is sought."""
 _BEGUN = re.compile(rb"\x1bc|\x1b\[[23]J")
 # The screen (2, or all below the home position: tmux's own "clear") or the scrollback (3) is

@@ -196,6 +196,10 @@ class PtyTerminal:
         """Nobody finds it by its name."""
         return name
 
+    async def tell(self, words: str) -> int:
+        """An agent has the whole terminal: a line of ours would be lost in what it draws."""
+        return 0
+
     async def kill(self, session: SessionId) -> None:
         """End the agent, whatever it runs in the terminal, and what it left there."""
         if self._is_ours(session):

@@ -6,7 +6,7 @@ at what happened: the command may have run.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -38,8 +38,17 @@ def _ignore(_line: str) -> None:
 class ControlClient:
     """Runs tmux commands; reconnects by itself, starting the server if there is none."""
 
-    def __init__(self, program: TmuxProgram, *, anchor: str, deadline: float = 5.0) -> None:
+    def __init__(
+        self,
+        program: TmuxProgram,
+        *,
+        anchor: str,
+        deadline: float = 5.0,
+        apart: Sequence[str] = (),
+    ) -> None:
+        """``apart``: what a new server is started by, so that it does not end with us."""
         self.program = program
+        self._apart = tuple(apart)
         self.server: Server | None = None
         """The last server that answered."""
         self.on_connected: Callable[[], None] = _nothing
@@ -161,14 +170,22 @@ class ControlClient:
     async def _ensure_anchor(self) -> None:
         """A session of our own to attach to; starts the server when there is none."""
         size = ("-x", "80", "-y", "24")
+        new = ("new-session", "-d", "-s", self._anchor, *size, *PLACEHOLDER)
         try:
-            await self.program.call(
-                "new-session", "-d", "-s", self._anchor, *size, *PLACEHOLDER,
-                deadline=self._deadline,
-            )  # fmt: skip
+            if self._apart and not await self.program.is_served(deadline=self._deadline):
+                await self._begin_apart(new)
+            await self.program.call(*new, deadline=self._deadline)
         except TmuxError as error:
             if not error.is_duplicate:
                 raise
+
+    async def _begin_apart(self, new: Command) -> None:
+        """Whatever comes of it, the same is asked for once more, without any of this."""
+        try:
+            await self.program.call(*new, deadline=self._deadline, before=self._apart)
+        except (TmuxError, TerminalUnreachableError) as error:
+            log.info("tmux is not started in a scope of its own", reason=str(error))
+            self._apart = ()
 
     def _forget_wire(self) -> None:
         self._wire = None

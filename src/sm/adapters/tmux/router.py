@@ -172,5 +172,9 @@ class TmuxRouter:
         terminal, number = self._at(pane)
         return await terminal.rename(number, name)
 
+    async def tell(self, words: str) -> int:
+        """On our own server: on somebody else's, a guest says nothing."""
+        return await self._own.tell(words)
+
     async def kill(self, session: SessionId) -> None:
         await self._own.kill(session)

@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -56,6 +56,10 @@ REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
 CLOSED = ("%unlinked-window-close", "%window-close")
+ATTACHED = f"#{{{HOME}}} #{{client_name}}"
+"""Of a client: whose session it looks at. Our own connection's carries no tag."""
+SHOWN_FOR = "5000"
+"""Milliseconds; the first key ends it, and reaches the agent all the same."""
 DUMPED_WITHIN = 10.0
 """tmux takes about 1 ms for 1,000 lines."""
 
@@ -73,6 +77,7 @@ class TmuxTerminal:
         history_limit: int = 50_000,
         deadline: float = 5.0,
         now: Callable[[], float] = time.time,
+        apart: Sequence[str] = (),
         control: ControlClient | GuestClient | None = None,
     ) -> None:
         _check_word(home)
@@ -80,6 +85,7 @@ class TmuxTerminal:
             TmuxProgram(socket=socket, conf=conf),
             anchor=tmux_name(f"_sm_{home}", 1),
             deadline=deadline,
+            apart=apart,
         )
         self._home = home
         self._started = started
@@ -414,6 +420,25 @@ class TmuxTerminal:
         if not found:
             raise TmuxError(f"can't find pane: {pane}")
         return found[0]
+
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody attached to a session of this home; to how many."""
+        try:
+            listed = await self.control.run("list-clients", "-F", ATTACHED)
+        except (TmuxError, TerminalUnreachableError):
+            return 0
+        clients = [line.split(" ", 1) for line in listed]
+        ours = [name for home, name in clients if home == self._home]
+        return sum([await self._show(client, words) for client in ours])
+
+    async def _show(self, client: str, words: str) -> bool:
+        # tmux would expand formats and times; a screen stands still while a message is shown.
+        literal = words.replace("#", "##").replace("%", "%%")
+        try:
+            await self.control.run("display-message", "-c", client, "-d", SHOWN_FOR, literal)
+        except (TmuxError, TerminalUnreachableError):
+            return False
+        return True
 
     async def kill(self, session: SessionId) -> None:
         _check_word(session)

@@ -21,7 +21,7 @@ LARGEST = 300_000
 
 
 def read(path: Path, room: int) -> tuple[Exchange, ...]:
-    """About so many characters of them, oldest first."""
+    """About so many characters of what was asked, said and called, oldest first."""
     reading = _Reading()
     for line in lines_backwards(path):
         reading.take(line)
@@ -83,7 +83,6 @@ class _Reading:
         for block in _blocks(entry):
             if block.type == "tool_result":
                 output = calls.plain(block.content) if len(self._results) < OUTPUTS else ""
-                self.size += len(output)
                 failed = bool(block.is_error)
                 self._results[block.tool_use_id] = Result(is_failed=failed, output=output)
 

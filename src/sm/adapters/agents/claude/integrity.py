@@ -1,8 +1,9 @@
 """Whether Claude Code finds its whole conversation in a transcript when it is asked to resume it.
 
-Found by running the client: it follows each record to the one before it, and what it cannot reach
-so is silently left out of the conversation. It passes over torn lines, ends where no conversation
-is found, drops a call without a result, and writes on behind a last line that has no end.
+Found by running the client: it passes over torn lines, ends where no conversation is found, drops a
+call without a result, and writes on behind a last line that has no end. It follows each record to
+the one before it. Where one is missing, the conversation lacks it; and where the client had noted
+an end of the conversation before, all that came after that note is lost without a word.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ HEAD, SHORT = 400, 4_000
 
 EMPTY = "no conversation is in it"
 TORN = "its last record is torn"
-BROKEN = "a record is missing from its middle, and with it everything before that"
+BROKEN = "a record is missing from its middle"
 
 
 def examine(path: Path) -> Integrity:
