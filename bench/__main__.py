@@ -17,6 +17,7 @@ from bench import (
     idle,
     proxy,
     redaction,
+    rescue,
     tool_cost,
     transcript,
     wrapped,
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Sizes], Iterator[Figure]]] = {
     "wrapped": wrapped.measure,
     "redaction": redaction.measure,
     "proxy": proxy.measure,
+    "rescue": rescue.measure,
 }
 
 

@@ -27,6 +27,10 @@ class Sizes:
     redaction_bytes: int
     """Of each sort of text."""
     proxied_bytes: int
+    rescued: int
+    """Sessions whose tmux server is ended."""
+    rescues: int
+    """Of one agent at a time."""
 
 
 FULL = Sizes(
@@ -49,6 +53,8 @@ FULL = Sizes(
     secrets=400,
     redaction_bytes=30_000_000,
     proxied_bytes=50_000_000,
+    rescued=50,
+    rescues=7,
 )
 
 SMOKE = Sizes(
@@ -71,4 +77,6 @@ SMOKE = Sizes(
     secrets=5,
     redaction_bytes=300_000,
     proxied_bytes=300_000,
+    rescued=2,
+    rescues=1,
 )

@@ -18,6 +18,7 @@ from sm.api import types
 from sm.cli.completion import whole_parser
 from sm.cli.main import COMMANDS
 from sm.core import delivery, reasons
+from sm.core.crash import Cause
 from sm.core.terminal import Obstacle
 from sm.settings.config import Settings
 from sm.web.app import all_endpoints
@@ -145,6 +146,14 @@ def test_the_pauses_are_the_programs_own() -> None:
     for pause in (delivery.ASK_AGAIN_AFTER, delivery.CONFIRM_WITHIN, delivery.INTERRUPT_WITHIN,
                   delivery.UNPROVED_PAUSE):  # fmt: skip
         assert f"| {pause:g} s" in shown
+
+
+def test_every_cause_of_an_end_is_explained() -> None:
+    """Whatever `sm show` names as the cause, its page says what speaks for it."""
+    section = text("recovery.md").partition("## What counts as a crash")[2].partition("\n## ")[0]
+    table = section.partition("| cause |")[2].partition("\n\n")[0]
+
+    assert {row.strip("`") for row in _ROW.findall(table)} - {"---"} == set(Cause)
 
 
 # --- settings --------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 
 from sm.adapters import system
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock, read_proc, read_ps
+from sm.core.ids import SessionId
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -291,3 +292,80 @@ async def test_one_that_does_not_listen_is_ended_all_the_same(
     assert await table.end(deaf.pid, table.started(deaf.pid) or 0)
 
     assert deaf.wait(5) == -signal.SIGKILL
+
+
+# --- for the inquest into an agent's end --------------------------------------------------------
+
+
+def test_the_host_was_started_before_everything_that_runs() -> None:
+    """And at the same time whenever one asks."""
+    first, second = ProcessTable().booted_at(), ProcessTable().booted_at()
+
+    assert first is not None
+    assert second is not None
+    assert abs(first - second) < 0.5
+    assert 0 < first < SystemClock().now()
+
+
+@linux
+def test_the_time_of_the_boot_is_the_kernels_own() -> None:
+    found = next(
+        line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime")
+    )
+    booted = ProcessTable().booted_at()
+
+    assert booted is not None
+    assert abs(booted - int(found.split()[1])) < 2
+
+
+def test_macos_tells_its_boot_in_its_own_words() -> None:
+    told = "{ sec = 1700000000, usec = 123456 } Tue Nov 14 23:13:20 2023"
+
+    assert system.boot_time(told) == 1_700_000_000
+    assert system.boot_time("") is None
+
+
+@pytest.fixture
+def marked() -> Iterator[subprocess.Popen[bytes]]:
+    """An agent of ada's with a tool below it."""
+    process = subprocess.Popen(
+        ["sh", "-c", "sleep 1002 & echo; wait"],
+        env={"PATH": "/bin:/usr/bin", "CLAUDE_SESSION_MANAGER_ID": "ada00001"},
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    subprocess.run(["pkill", "-P", str(process.pid)], check=True)
+    process.wait()
+    process.stdout.close()
+
+
+@linux
+def test_what_runs_for_a_session_is_found_by_its_mark(
+    marked: subprocess.Popen[bytes], sleeper: subprocess.Popen[bytes]
+) -> None:
+    """The agent and what it started, wherever they are by now; nobody else's."""
+    table = ProcessTable()
+
+    found = table.marked(SessionId("ada00001"))
+
+    assert [process.parent for process in found] == [os.getpid(), marked.pid]
+    assert found[0].started == table.started(marked.pid)
+    assert found[1].command == ("sleep", "1002")
+    assert table.marked(SessionId("ada0000")) == []
+    assert table.marked(SessionId("da00001")) == []
+
+
+@linux
+def test_a_process_that_only_mentions_a_mark_is_not_marked() -> None:
+    """In its arguments, or inside another variable."""
+    mention = "CLAUDE_SESSION_MANAGER_ID=ada00001"
+    process = subprocess.Popen(
+        ["sh", "-c", "read x", mention], env={"X": mention}, stdin=subprocess.PIPE
+    )
+    try:
+        assert ProcessTable().marked(SessionId("ada00001")) == []
+    finally:
+        process.kill()
+        process.communicate()

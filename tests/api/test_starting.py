@@ -153,6 +153,27 @@ def test_a_home_that_cannot_be_used_is_told_before_anything_starts(sm: Sm) -> No
         ensure(sm.home)
 
 
+@pytest.mark.parametrize(
+    "script", ['shift 8; exec "$@"', "echo Failed to connect to bus >&2; exit 1"]
+)
+def test_where_a_scope_cannot_be_had_the_daemon_starts_without(sm: Sm, script: str) -> None:
+    """It is asked for once, and nobody is told: the daemon is there either way."""
+    program, noted = sm.folder / "bin" / "systemd-run", sm.folder / "noted"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >> {noted}\n{script}\n')
+    program.chmod(0o700)
+    (sm.folder / "systemd").mkdir()
+    (sm.folder / "systemd" / "private").touch()
+    path = f"{program.parent}:{sm.environment['PATH']}"
+
+    done = sm.start("ls", environment={"PATH": path, "SM_SERVICE": "1"})
+
+    assert (done.returncode, done.stderr) == (0, "")
+    [line] = noted.read_text().splitlines()
+    assert line.startswith("--user --scope --quiet --collect ")
+    assert line.endswith(f"-- {sys.executable} -I -m sm.daemon")
+
+
 @NEEDS_PROC
 def test_the_daemon_inherits_no_secret_and_nobodys_identity(sm: Sm) -> None:
     """An agent's tool call may be what starts the daemon."""
@@ -195,7 +216,7 @@ def test_a_relative_home_means_the_same_folder_to_the_daemon(
 )  # fmt: skip
 def test_versions_are_compared_by_their_numbers(running: str, ours: str, older: bool) -> None:
     """0.10 is newer than 0.9."""
-    assert starting._is_older(running, ours) is older
+    assert starting.is_older(running, ours) is older
 
 
 def test_importing_it_loads_nothing_slow() -> None:

@@ -7,7 +7,7 @@ from sm.api import types
 
 LISTED = [
     "id", "name", "agent", "state", "state_since", "cwd", "channel", "parent", "host",
-    "auto_handoff", "created_at", "context", "tmux", "queued", "last_handoff",
+    "auto_handoff", "created_at", "context", "tmux", "queued", "last_handoff", "hopeless",
 ]  # fmt: skip
 
 

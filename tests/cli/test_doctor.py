@@ -1,6 +1,7 @@
 """sm doctor"""
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -165,3 +166,39 @@ def test_the_installed_hooks_are_looked_at(own: Sm) -> None:
     verdict, says, _ = _of_hooks(own)
     assert verdict == "note"
     assert says.startswith(f"{file}, line 1, column 2: it ends too early. Mend the file")
+
+
+def test_the_service_is_looked_at(own: Sm) -> None:
+    """Whether it is there, current and enabled, each with the remedy."""
+    found = _findings(own)["service"]
+    assert (found["verdict"], found["remedy"]) == (
+        "note", "To have the daemon started after a reboot: sm install --service",
+    )  # fmt: skip
+
+    own.start("install", "--service", environment={"PATH": str(own.folder)})
+    [unit] = (own.folder / ".config" / "systemd" / "user").glob("sm-*.service")
+    found = _findings(own)["service"]
+    assert (found["verdict"], found["says"]) == ("note", f"{unit} is there, but not enabled")
+    assert found["remedy"] == f"Enable it with: systemctl --user enable --now {unit.name}"
+
+    (unit.parent / "default.target.wants").mkdir()
+    (unit.parent / "default.target.wants" / unit.name).symlink_to(unit)
+    found = _findings(own)["service"]
+    assert found["verdict"] == "ok"
+    assert found["says"].startswith(f"{unit} starts the daemon at ")
+
+    written = unit.read_text()
+    unit.write_text(written.replace("OOMPolicy=continue\n", ""))
+    assert _findings(own)["service"]["says"] == f"{unit} is not what this sm would write"
+
+    unit.write_text(written.replace(f"ExecStart={sys.executable}", "ExecStart=/gone/python"))
+    found = _findings(own)["service"]
+    assert (found["verdict"], found["says"]) == (
+        "bad", f"{unit} starts /gone/python, which is not there",
+    )  # fmt: skip
+
+    unit.write_text("[Service]\n")
+    assert _findings(own)["service"]["says"] == f"{unit} was not written by sm"
+    unit.unlink()
+    unit.mkdir()
+    assert _findings(own)["service"]["says"].startswith(f"{unit} is not a file.")

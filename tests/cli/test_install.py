@@ -4,7 +4,7 @@ import json
 import os
 import pty
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -34,11 +34,17 @@ def settings(sm: Sm) -> Path:
     return sm.folder / ".claude" / "settings.json"
 
 
-def at_a_terminal(sm: Sm, *arguments: str, answer: bytes) -> tuple[int, str]:
+def at_a_terminal(
+    sm: Sm, *arguments: str, answer: bytes, environment: Mapping[str, str] | None = None
+) -> tuple[int, str]:
     """Run a command on a terminal of its own and answer its question."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [SM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=sm.environment
+        [SM, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**sm.environment, **(environment or {})},
     )
     os.close(theirs)
     os.write(ours, answer)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sm.api.types import SessionDetail
+from sm.api.types import ExitView, SessionDetail
+from sm.cli.show import ended
 from tests.cli.conftest import refusal, shape
 from tests.cli.test_handoff import inside
 from tests.kit.sm import Sm
@@ -34,6 +35,24 @@ def test_everything_about_a_session_is_shown(sm: Sm) -> None:
 def test_an_ended_session_tells_how_it_ended(sm: Sm) -> None:
     """Asked for, or not."""
     assert sm.run("show", "gone").rstrip().splitlines()[-1].startswith("ended       as asked, ")
+
+
+@pytest.mark.parametrize(
+    ("status", "number", "intended", "words"),
+    [
+        (0, None, True, "as asked, status 0"),
+        (3, None, False, "unasked, status 3"),
+        (None, 9, False, "unasked, signal 9"),
+        (None, None, False, "unasked, status not known"),
+    ],
+)
+def test_an_end_is_told_as_far_as_it_is_known(
+    status: int | None, number: int | None, intended: bool, words: str
+) -> None:
+    how: ExitView = {
+        "status": status, "signal": number, "intended": intended, "cause": None, "evidence": "",
+    }  # fmt: skip
+    assert ended(how) == words
 
 
 def test_reminders_are_shown(sm: Sm) -> None:

@@ -24,7 +24,8 @@ def test_what_types_rings_or_launches_must_look_first() -> None:
     careful = {kind.__name__ for kind in get_args(Effect) if not kind.repeatable}
 
     assert careful == {
-        "LaunchAgent", "RelaunchAgent", "PasteText", "PressEnter", "RingBell", "InterruptTurn",
+        "LaunchAgent", "RelaunchAgent", "RecoverAgent", "PasteText", "PressEnter", "RingBell",
+        "InterruptTurn",
         "ClearContext",
     }  # fmt: skip
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from sm.core import envelope
-from sm.core.effects import CaptureArtifacts, ClearContext, Effect, EraseCommand, FileHandoff
+from sm.core.effects import (
+    CaptureArtifacts,
+    ClearContext,
+    Effect,
+    EraseCommand,
+    FileHandoff,
+    RecoverAgent,
+)
 from sm.core.events import (
     ArtifactsCaptured,
     ContextStarted,
@@ -78,7 +85,7 @@ class Rotation(Exchange):
     def carry_out(self) -> Event:
         effect, contexts, passing = self.pending[0], self.agent.contexts, self.session.handoff
         outcome = super().carry_out()
-        if self.agent.contexts > contexts:
+        if self.agent.contexts > contexts and not isinstance(effect, RecoverAgent):
             assert isinstance(effect, ClearContext), effect
             assert passing is not None, "a handoff that is over was carried out"
             assert effect.mark.startswith(passing.id)

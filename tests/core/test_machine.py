@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sm.core import envelope
+from sm.core.crash import Manner
 from sm.core.delivery import MISSES_ALLOWED
 from sm.core.effects import (
     CheckPane,
@@ -26,10 +27,13 @@ from sm.core.effects import (
     PressEnter,
     ReadActivity,
     ReadUsage,
+    RecoverAgent,
     RingBell,
     SeekMessage,
+    TellPerson,
 )
 from sm.core.events import (
+    AgentRecovered,
     AgentStarted,
     ContextStarted,
     DaemonStarted,
@@ -37,14 +41,18 @@ from sm.core.events import (
     HookEvent,
     MessageCancelled,
     MessageQueued,
+    PersonTold,
+    RecoveryRequested,
     ScreenSeen,
     SessionRequested,
     StatusSeen,
+    TerminalLost,
     TimerFired,
     ToolEnded,
     ToolStarted,
 )
-from sm.core.ids import ContextId, MessageId, SessionId
+from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
+from sm.core.launch import PaneLaunch, TerminalUnreachableError
 from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
 from sm.core.session import advance, create
 from sm.core.state import Session
@@ -78,6 +86,11 @@ MOMENT = 0.05
 """Nothing in this world happens at the same instant as something else."""
 
 
+def _comes_first(message: Message) -> bool:
+    """What a new context, or an agent that was brought back, is told before anything else."""
+    return message.handoff is not None or message.recovery is not None
+
+
 class MachineClock:
     """The machine's own time."""
 
@@ -99,7 +112,12 @@ class Exchange(RuleBasedStateMachine):
         )
         self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
         self.launcher = Launcher(
-            self.world, processes, NoFolders(), ScriptedDialects(self.world), lambda _: None
+            self.world,
+            processes,
+            NoFolders(),
+            ScriptedDialects(self.world),
+            lambda _: None,
+            MachineClock(lambda: self.time),
         )
         self.pending: list[Effect] = []
         self.told: list[HookEvent] = []
@@ -145,8 +163,31 @@ class Exchange(RuleBasedStateMachine):
                 return await self.reader.activity(self.session)
             case RingBell():
                 return await self.typist.ring(ADA, effect)
+            case RecoverAgent():
+                return await self.recovered(effect)
+            case TellPerson(words=words):
+                return PersonTold(words=words, evidence="listed")
             case _:
                 raise AssertionError(f"nobody asked for {effect}")
+
+    async def recovered(self, effect: RecoverAgent) -> Event:
+        """As the recoverer does it: another process than the one that died was started before."""
+        known = self.session.pane
+        try:
+            pane = await self.world.find(ADA)
+            if pane is None or known is None or pane.pid == known.pid:
+                launch = PaneLaunch(
+                    session=ADA, tmux_session="ada", cwd="/", argv=(), raw_log="", sizes_log=""
+                )
+                pane = await self.world.relaunch(launch)
+        except TerminalUnreachableError as error:
+            return TerminalLost(reason=str(error))
+        manner = Manner.FRESH if self.world.forgets else Manner.RESUME
+        return AgentRecovered(
+            recovery=effect.recovery, pane=pane, manner=manner, context=self.agent.context,
+            told="what happened" if self.session.crash and self.session.crash.busy else "",
+            evidence="started",
+        )  # fmt: skip
 
     def carry_out(self) -> Event:
         self.time += MOMENT
@@ -409,6 +450,14 @@ class Exchange(RuleBasedStateMachine):
         if noticed:
             self.post(self.loop.run_until_complete(self.launcher.check(self.session)))
 
+    @precondition(lambda self: self.session.exit is not None and self.session.recovery is None)
+    @rule(fresh=st.booleans())
+    def somebody_wants_it_back(self, fresh: bool) -> None:
+        self.world.forgets = fresh
+        number = len(self.session.recoveries) + 1
+        asked = RecoveryId(f"{self.agent.revivals}-{number}")
+        self.post(RecoveryRequested(id=asked, by="you"))
+
     @precondition(lambda self: self.is_(Sign.DIALOG))
     @rule()
     def a_person_answers(self) -> None:
@@ -449,7 +498,7 @@ class Exchange(RuleBasedStateMachine):
     def messages_of_one_mode_keep_their_order(self) -> None:
         for mode in Mode:
             messages = [self.sent[m] for m in self.agent.received]
-            arrived = [m.number for m in messages if m.mode is mode and m.handoff is None]
+            arrived = [m.number for m in messages if m.mode is mode and not _comes_first(m)]
             assert arrived == sorted(arrived)
 
     @invariant()

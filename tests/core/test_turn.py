@@ -174,6 +174,17 @@ def test_a_dialog_waits_for_a_person_until_the_next_report() -> None:
     assert after(waiting, went_on).state is State.WORKING
 
 
+def test_the_error_of_a_turn_is_kept_until_the_next_prompt() -> None:
+    """An agent that ends just after it may have ended because of it."""
+    failed = TurnFailed(hook=hook("StopFailure", 1, NOON + 5), error="rate_limit")
+    refused = after(IDLE, prompted(1), failed)
+
+    assert refused.failure == "rate_limit"
+    assert after(refused, prompted(2, at=NOON + 6)).failure == ""
+    assert after(refused, prompted(1, at=NOON + 6)).failure == "rate_limit", "it comes late"
+    assert after(refused, prompted(2, at=NOON + 6), stopped(2, at=NOON + 7)).failure == ""
+
+
 def test_a_failed_turn_is_over_and_its_error_is_told() -> None:
     """An API error ends the turn; bob, who asked, hears of it."""
     working = after(IDLE, queued(sender=BOB))

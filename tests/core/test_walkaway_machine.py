@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from sm.core import walkaway
-from sm.core.effects import CaptureArtifacts, Effect
+from sm.core.effects import CaptureArtifacts, Effect, RecoverAgent
 from sm.core.events import (
     ArtifactsCaptured,
     CompactionBegun,
@@ -61,9 +61,9 @@ class Unattended(Rotation):
         )  # fmt: skip
 
     def carry_out(self) -> Event:
-        contexts, passing = self.agent.contexts, self.session.handoff
+        effect, contexts, passing = self.pending[0], self.agent.contexts, self.session.handoff
         outcome = super().carry_out()
-        if self.agent.contexts > contexts:
+        if self.agent.contexts > contexts and not isinstance(effect, RecoverAgent):
             assert passing is not None
             assert passing.document, "cleared without a document"
         return outcome

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.handoffs.folders import HandoffFolders
+from sm.adapters.notify.book import NoticeBook
+from sm.adapters.notify.person import Person
 from sm.adapters.store.memory import MemoryStore
+from sm.core.crash import RecoveryRules
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
 from sm.core.journal import Entry
@@ -22,11 +26,19 @@ from sm.engine.archivist import Archivist
 from sm.engine.drafts import Drafts
 from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
 from sm.engine.filing import Filing
-from sm.engine.ports import Dialects, Store
+from sm.engine.ports import Dialects, Snapshots, Store
+from sm.engine.recoveries import RecoveryTerms
+from sm.engine.snapshots import SnapshotRules
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
+
+
+TERMS = RecoveryTerms(
+    rules=RecoveryRules(), at_once=4, max_lines=1000, budget=60.0, template="",
+    keeps_environment=True,
+)  # fmt: skip
 
 
 class DiskFullError(Exception):
@@ -115,6 +127,13 @@ def archivist_of(
     return Archivist(world, handoffs, drafts, raw_log=NoFolders().raw_log, largest_document=largest)
 
 
+def person_of(world: World, kept: Path, log: Log) -> Person:
+    """Told on the world's terminals, and in a list in this folder."""
+    return Person(
+        NoticeBook(kept / "notices.json"), show=world.tell, command="", redact=str, log=log
+    )
+
+
 def filing_of(world: World, kept: Path) -> Filing:
     """The channels of this folder."""
     return Filing(
@@ -141,14 +160,17 @@ class Rig:
     routes: Collection[Route] = tuple(Route)
     thresholds: Thresholds = USUAL
     walkaway: WalkAway = field(default_factory=WalkAway)
+    recovery_terms: RecoveryTerms = TERMS
     redact: Callable[[str], str] = str
     teaches: bool = False
     """Agents are told of sm handoff."""
     kept: Path = field(default_factory=lambda: Path(tempfile.mkdtemp()))
-    """Where handoffs are kept."""
+    """Where handoffs and snapshots are kept."""
+    snapshot_rules: SnapshotRules = field(default_factory=SnapshotRules)
 
     def __post_init__(self) -> None:
         self.processes = ProcessTable(self.world)
+        self.snapshots: Snapshots = SnapshotFolders(lambda s: self.kept / s / "snapshots")
         weakref.finalize(self, shutil.rmtree, self.kept)
 
     def build(self) -> Engine:
@@ -163,17 +185,22 @@ class Rig:
             log=self.log,
             identity=lambda session: {"SM_SESSION": session},
             render=self._render,
+            tail=lambda raw, sizes, _: self._render(raw, sizes),
             inbox=self.inbox,
             routes=lambda _: self.routes,
             thresholds=self.thresholds,
             hook_url=lambda _: None,
             channels=ChannelBook(self.kept / "channels", {}),
+            notices=person_of(self.world, self.kept, self.log),
             handoffs=HandoffFolders(lambda session: self.kept / session),
             handoff_rules=HandoffRules(
                 largest_document=10_000, teach_agents=self.teaches, walkaway=self.walkaway
             ),
+            recovery_terms=self.recovery_terms,
             token=lambda session: f"token of {session}",
             redact=self.redact,
+            snapshots=self.snapshots,
+            snapshot_rules=self.snapshot_rules,
         )
 
     def _render(self, raw: Path, sizes: Path) -> list[str]:

@@ -1,12 +1,23 @@
 """Effects carried out in order, each outcome an event, nothing lost to an error."""
 
 import asyncio
+import shutil
+import tempfile
+import weakref
 from pathlib import Path
 
 import pytest
 
-from sm.core.effects import CheckPane, Effect, KillAgent, LaunchAgent, QueueNotice, RenameTmux
-from sm.core.events import AgentStarted, EffectFailed, TmuxRenamed
+from sm.core.effects import (
+    CheckPane,
+    Effect,
+    KillAgent,
+    LaunchAgent,
+    QueueNotice,
+    RenameTmux,
+    TellPerson,
+)
+from sm.core.events import AgentStarted, EffectFailed, PersonTold, TmuxRenamed
 from sm.core.ids import MessageId, SessionId
 from sm.core.journal import PendingEffect
 from sm.core.message import Message
@@ -15,8 +26,21 @@ from sm.engine.actor import RETRY_AFTER, Actor
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop
 from sm.engine.reader import Reader
+from sm.engine.recollection import Recollection
+from sm.engine.recoverer import Recoverer
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
-from tests.engine.rig import ADA, BOB, FlakyStore, Log, archivist_of, at_work, filing_of, requested
+from tests.engine.rig import (
+    ADA,
+    BOB,
+    FlakyStore,
+    Log,
+    archivist_of,
+    at_work,
+    filing_of,
+    person_of,
+    requested,
+)
 from tests.engine.timelapse import NOON, LoopClock
 from tests.engine.world import Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -31,12 +55,24 @@ class Stage:
         dialects = ScriptedDialects(self.world)
         typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
         launcher = Launcher(
-            self.world, processes, self.folders, ScriptedDialects(self.world), lambda _: None
+            self.world, processes, self.folders, dialects, lambda _: None, LoopClock()
         )
         reader = Reader(dialects, LoopClock())
         kept = Path("/nowhere")
         archivist, filing = archivist_of(self.world, kept), filing_of(self.world, kept)
-        self.actor = Actor(self.world, typist, launcher, reader, archivist, filing, self.log)
+        recollection = Recollection(drafts=archivist.drafts, log=lambda *_: [])
+        recoverer = Recoverer(
+            self.world, processes, dialects, launcher, recollection, LoopClock(),
+            at_once=4, sessions=lambda: self.loop.sessions,
+            next_commit=lambda: self.loop.next_commit(), message=store.message,
+        )  # fmt: skip
+        self.kept = Path(tempfile.mkdtemp())
+        weakref.finalize(self, shutil.rmtree, self.kept)
+        self.person = person_of(self.world, self.kept, self.log)
+        telling = Telling(self.person, LoopClock())
+        self.actor = Actor(
+            self.world, typist, launcher, reader, archivist, filing, recoverer, telling, self.log
+        )
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)
@@ -190,6 +226,21 @@ async def test_a_notice_to_nobody_is_dropped(stage: Stage) -> None:
 
     reasons = [getattr(e, "reason", "") for batch in stage.store.batches[-3:] for e in batch]
     assert reasons == ["the receiver is not known", "", "the receiver has ended"]
+
+
+async def test_the_person_is_told_once_whoever_asks_how_often(stage: Stage) -> None:
+    """What was done is an event, for the timeline; asked for again, it was told before."""
+    words = "ada crashed 5 times"
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA)
+        await carry_out(stage, TellPerson(words=words), TellPerson(words=words))
+
+    assert stage.store.batches[-2:] == [
+        [PersonTold(words=words, evidence="listed, shown on 1 terminal")],
+        [PersonTold(words=words, evidence="was told before")],
+    ]
+    assert [(n.session, n.words) for n in stage.person.all()] == [(ADA, words)]
+    assert stage.world.calls.count(f"tell {words}") == 1
 
 
 async def test_an_effect_of_an_unknown_session_is_left(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sm.core.crash import Cause
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
@@ -41,7 +42,9 @@ def folders() -> NoFolders:
 
 @pytest.fixture
 async def launcher(world: World, folders: NoFolders) -> Launcher:
-    return Launcher(world, ProcessTable(world), folders, ScriptedDialects(world), lambda _: None)
+    return Launcher(
+        world, ProcessTable(world), folders, ScriptedDialects(world), lambda _: None, LoopClock()
+    )
 
 
 async def test_an_agent_is_launched_once(world: World, launcher: Launcher) -> None:
@@ -104,7 +107,9 @@ async def test_a_dead_pane_tells_its_exit_code(world: World, launcher: Launcher)
 
     exited = await launcher.check(replace(IDLE, pane=agent.pane))
 
-    assert exited == AgentExited(status=3, signal=None, evidence="pane %1 is dead")
+    assert exited == AgentExited(
+        status=3, signal=None, evidence="pane %1 is dead", cause=Cause.EXIT
+    )
 
 
 @pytest.mark.parametrize(("dead", "more"), [(True, ""), (False, ", its process lives on")])
@@ -117,7 +122,8 @@ async def test_a_pane_that_is_gone_is_an_end(
 
     exited = await launcher.check(replace(IDLE, pane=agent.pane))
 
-    assert exited == AgentExited(status=None, signal=None, evidence=f"pane %1 is gone{more}")
+    evidence = f"pane %1 is gone{more}"
+    assert exited == AgentExited(status=None, signal=None, evidence=evidence, cause=Cause.PANE)
 
 
 async def test_an_end_without_a_pane_is_said_at_once(launcher: Launcher) -> None:
@@ -135,7 +141,8 @@ async def test_tmux_is_given_time_to_notice_a_death(world: World, launcher: Laun
     await asyncio.sleep(DEATH_SHOWN_WITHIN / 2)
     agent.die(status=4)
 
-    assert await checking == AgentExited(status=4, signal=None, evidence="pane %1 is dead")
+    dead = AgentExited(status=4, signal=None, evidence="pane %1 is dead", cause=Cause.EXIT)
+    assert await checking == dead
 
 
 async def test_a_pane_that_never_notices_is_dead_all_the_same(
@@ -167,7 +174,7 @@ async def test_an_agent_is_ended_and_started_again_with_its_first_prompt(
 
     assert isinstance(outcome, AgentRelaunched)
     assert outcome.pane == world.agent().pane != wrapped.pane
-    assert outcome.context == "context of ada"
+    assert outcome.context == "context of ada.2"
     assert world.calls == ["kill ada", "launch ada"]
     ahead = replace(wrapped, context=replace(wrapped.context, number=2))
     prompt = carry(first_prompt(ahead, wrapped.handoffs[0], 0.0))

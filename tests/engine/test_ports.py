@@ -9,15 +9,27 @@ import pytest
 from sm.adapters.agents import Dialects as RealDialects
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.generic.dialect import GenericDialect
+from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes as RealInboxes
+from sm.adapters.pty.terminal import PtyTerminal
 from sm.adapters.store.memory import MemoryStore
 from sm.adapters.store.sql import SqlStore
 from sm.adapters.system import ProcessTable as RealProcesses
 from sm.adapters.system import SystemClock
 from sm.adapters.tmux.router import TmuxRouter
 from sm.engine import ports
-from sm.engine.ports import Clock, Dialect, Dialects, Handoffs, Inbox, Processes, Store, Terminal
+from sm.engine.ports import (
+    Clock,
+    Dialect,
+    Dialects,
+    Handoffs,
+    Inbox,
+    Processes,
+    Snapshots,
+    Store,
+    Terminal,
+)
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Inboxes, ProcessTable, ScriptedDialect, ScriptedDialects, World
 
@@ -25,6 +37,7 @@ FITS = [
     (Store, MemoryStore),
     (Store, SqlStore),
     (Terminal, TmuxRouter),
+    (Terminal, PtyTerminal),
     (Terminal, World),
     (Dialect, ClaudeDialect),
     (Dialect, GenericDialect),
@@ -36,6 +49,7 @@ FITS = [
     (Inbox, RealInboxes),
     (Inbox, Inboxes),
     (Handoffs, HandoffFolders),
+    (Snapshots, SnapshotFolders),
     (Clock, SystemClock),
     (Clock, LoopClock),
 ]

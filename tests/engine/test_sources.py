@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.agents import Dialects
-from sm.core.state import Session
+from sm.core.state import PastContext, Session
 from sm.engine.sources import Log, Snapshot, Sources
 from tests.adapters.agents.claude.telling import asks, calls, entry, says, write
-from tests.core.samples import IDLE
+from tests.core.samples import CONTEXT, IDLE
 
 LINES = ["❯ Port it", "", "● Done.", ""]
 
@@ -62,6 +62,30 @@ def test_a_transcript_is_enough(tmp_path: Path) -> None:
     assert [one.text for one in sources.exchanges] == ["Port it", "Yes.", "Done.", "more"]
     assert sources.flaw is None
     assert sources.shown is None
+
+
+def test_an_agent_that_died_before_it_was_told_anything_has_the_memory_of_the_one_before(
+    tmp_path: Path,
+) -> None:
+    """Its own context is empty; it cannot be resumed all the same."""
+    path = write(tmp_path / "t.jsonl", asks("Port it"), says("Done."))
+    past = PastContext(
+        number=1, id=CONTEXT, transcript=str(path), tokens=None, ended_at=1.0, how="recovery r1"
+    )
+    fresh = replace(of(tmp_path / "none.jsonl").session, lineage=(past,))
+    sources = Sources(fresh, Dialects().named("claude"))
+    cleared = Sources(
+        replace(fresh, lineage=(replace(past, how="cleared"),)), Dialects().named("claude")
+    )
+
+    sources.read_transcript(100_000)
+    cleared.read_transcript(100_000)
+
+    assert sources.used == ["transcript of context 1: 1 request, 1 reply"]
+    assert sources.transcript == str(path)
+    assert sources.skipped == ["transcript: there is none"]
+    assert sources.flaw == "the transcript: there is none"
+    assert cleared.used == []
 
 
 def test_torn_lines_are_skipped_and_counted(tmp_path: Path) -> None:

@@ -279,3 +279,26 @@ async def test_a_word_nobody_knows_sends_us_to_the_screen(telling: Seen) -> None
     await asyncio.sleep(5 * EVERY)
 
     assert (telling.count("StatusSeen"), telling.state()) == (0, State.IDLE)
+
+
+# --- panes that were closed ------------------------------------------------------------------
+
+
+async def test_an_idle_agent_that_outlives_its_pane_is_found(ada: Seen) -> None:
+    """It notices nothing, and nobody looks at one that is idle: its pane is missed in the list."""
+    ada.agent.gone = True
+
+    await ada.engine.watch.find_closed()
+
+    assert ada.state() is State.CRASHED
+    assert ada.engine.session(ADA).verdict.says.endswith("pane %1 is gone, its process lives on")
+
+
+async def test_panes_that_are_there_are_not_asked_for(ada: Seen) -> None:
+    """Nor is anybody, where tmux does not say which there are."""
+    await ada.engine.watch.find_closed()
+    ada.agent.gone = ada.rig.world.silent = True
+    await ada.engine.watch.find_closed()
+
+    assert ada.state() is State.IDLE
+    assert ada.count("AgentExited") == ada.count("TerminalLost") == 0

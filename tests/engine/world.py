@@ -33,6 +33,7 @@ from sm.core.launch import (
     LaunchRequest,
     MalformedHookError,
     PaneLaunch,
+    ServerGoneError,
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
@@ -45,6 +46,7 @@ from sm.core.terminal import (
     PaneStatus,
     Record,
     Screen,
+    Server,
     Sign,
     View,
 )
@@ -53,6 +55,9 @@ from sm.engine.ports import Dialect
 PASTED = "@sm_pasted"
 STARTED = 7
 """Every process of this world started at this tick."""
+REPLACING = 400
+"""Pids of programs that were put where agents were begin here."""
+SERVER = Server(pid=50, started=0, socket_path="/tmp/tmux")
 RECORDED_AFTER = 0.2
 """What the model is given or says stands in the transcript this much later."""
 
@@ -92,10 +97,15 @@ class Agent:
     dead: bool = False
     gone: bool = False
     exit_status: int | None = None
+    exit_signal: int | None = None
+    lines: tuple[str, ...] = ()
+    """What its pane shows in place of its prompt box."""
     stopped: bool = False
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
+    slow: float = 0.0
+    """Seconds that a dump of it takes."""
     in_mode: bool = False
     leaves_mode: bool = True
     tmux_name: str = ""
@@ -126,8 +136,19 @@ class Agent:
     kept_going: int = 0
     """How many turn ends somebody else's hook will prevent."""
 
+    revivals: int = 0
+    """How often it was started in the place of a dead one."""
+
+    replaced_by: str = ""
+    """The program its pane was given to; its process is then another."""
+    in_shell: bool = False
+    """Its pane is a shell's, which does not end with it."""
+    memory: str | None = None
+    """What the kernel says about killing it."""
     owner: SessionId | None = None
     """Whose tag is on its pane, where sm did not start it."""
+    piped: bool = False
+    """Somebody else has its output."""
     status: AgentStatus | None = None
     """What it says in its state file, where that is not simply what it does."""
 
@@ -145,9 +166,18 @@ class Agent:
             socket="/tmp/tmux",
             session=self.tmux_name,
             id=PaneId(f"%{self.number}"),
-            pid=100 + self.number,
+            pid=self.pid,
             started=STARTED,
         )
+
+    @property
+    def pid(self) -> int:
+        return 100 + self.number + 1000 * self.revivals
+
+    @property
+    def pane_pid(self) -> int:
+        is_others = self.in_shell or self.replaced_by
+        return REPLACING + self.number if is_others else self.pane.pid
 
     @property
     def transcript(self) -> str:
@@ -228,6 +258,18 @@ class Agent:
             self.transcripts[self.transcript].pop()
             if envelope.message_in(self.box) is not None:
                 self.wrongs.append(f"undone: {self.box!r}")
+
+    def revive(self, *, fresh: bool) -> None:
+        """Started in its own pane again: what it had in its box and its hands is gone, what it
+        wrote down is not. tmux keeps its marks."""
+        self.revivals += 1
+        self.replaced_by, self.in_shell = "", False
+        self.dead = self.gone = self.stopped = self.in_mode = self.watches = False
+        self.exit_status, self.sign, self.drawn = None, Sign.PROMPT, None
+        self.box = self.stash = ""
+        self.running, self.awaiting, self.beside, self.notes = [], [], [], []
+        self.contexts += 1 if fresh else 0
+        self.hooks.append(self.context_started("startup" if fresh else "resume"))
 
     def start(self) -> None:
         self.hooks.append(self.context_started("startup"))
@@ -338,7 +380,12 @@ class Agent:
         self.hooks.append(TurnFailed(hook=self.hook("StopFailure"), error="overloaded"))
 
     def die(self, status: int = 1) -> None:
+        """What it was given is on record by then."""
         self.dead, self.exit_status = True, status
+        self.transcripts = {
+            path: [replace(line, at=min(line.at, self.now() - RECORDED_AFTER)) for line in lines]
+            for path, lines in self.transcripts.items()
+        }
 
     def hook(self, name: str) -> Hook:
         return Hook(
@@ -351,20 +398,21 @@ class Agent:
 
     def view(self) -> View:
         return View(
-            lines=tuple(self.box.split("\n")),
+            lines=self.lines or tuple(self.box.split("\n")),
             cursor_x=0,
             cursor_y=0,
             title=(self.drawn or self.sign).value,
             in_mode=self.in_mode,
             width=80,
             height=24,
-            dead=self.dead,
-            exit_status=self.exit_status,
-            exit_signal=None,
+            dead=self.dead and not self.in_shell,
+            exit_status=None if self.in_shell else self.exit_status,
+            exit_signal=None if self.in_shell else self.exit_signal,
             pasted=self.marks.get(PASTED, ""),
             entered=self.marks.get("@sm_entered", ""),
             interrupted=self.marks.get("@sm_interrupted", ""),
             session=self.owner or self.session,
+            pid=self.pane_pid,
         )
 
 
@@ -376,6 +424,8 @@ class World:
     agents: dict[SessionId, Agent] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     """What was asked of tmux, looks left out."""
+    dumps: int = 0
+    """How often what a pane holds was asked for."""
     silent: bool = False
     """tmux does not answer, and does nothing either."""
     hang: str | None = None
@@ -383,6 +433,16 @@ class World:
     breaks: Exception | None = None
     """The next paste ends in this error, which nobody foresaw."""
     refuses_launch: bool = False
+    forgets: bool = False
+    """Agents that are started again begin a new context."""
+    server: Server | None = SERVER
+    """None: nobody listens on the socket."""
+    server_tick: int | None = STARTED - 1
+    """When the process of that server was started."""
+    restored: dict[str, str] = field(default_factory=dict)
+    """tmux sessions that were made since, and the program in each."""
+    restored_for: SessionId | None = None
+    """Whose tag they have."""
 
     def agent(self, session: str = "ada") -> Agent:
         return self.agents[SessionId(session)]
@@ -415,13 +475,36 @@ class World:
         self._answered()
         return agent.pane
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """In place: what the agent wrote stays, what it had in its box and its hands does not."""
+        self._answers()
+        self.calls.append(f"relaunch {launch.session}")
+        if self.refuses_launch:
+            raise LaunchFailedError(f"{launch.cwd} is not a folder")
+        dead = self.agents.get(launch.session)
+        if dead is None:
+            self.add(launch.session).start()
+        else:
+            dead.revive(fresh=self.forgets)
+        self._answered()
+        return self.agents[launch.session].pane
+
     async def find(self, session: SessionId) -> Pane | None:
         self._answers()
         agent = self.agents.get(session)
         return agent.pane if agent is not None and not agent.gone else None
 
     async def panes(self) -> list[PaneStatus]:
-        raise NotImplementedError
+        self._answers()
+        return [
+            PaneStatus(
+                id=agent.pane.id, sm_session=agent.session, tmux_session=agent.tmux_name,
+                pid=agent.pane_pid, dead=agent.dead, exit_status=agent.exit_status,
+                exit_signal=agent.exit_signal,
+            )
+            for agent in self.agents.values()
+            if not agent.gone
+        ]  # fmt: skip
 
     async def look(self, pane: PaneId) -> View | None:
         self._answers()
@@ -430,9 +513,22 @@ class World:
             await agent.stuck.wait()
         return agent.view() if agent is not None else None
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        view = await self.look(pane)
-        return None if view is None else "".join(f"{line}\n" for line in view.lines).encode()
+    async def server_of(self, pane: PaneId) -> Server:
+        self._answers()
+        if self.server is None:
+            raise ServerGoneError("no server running")
+        return self.server
+
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        self.dumps += 1
+        view, agent = await self.look(pane), self._in(pane)
+        if agent is not None and agent.slow:
+            await asyncio.sleep(agent.slow)
+        if view is None or of not in (None, view.session):
+            return None
+        return "".join(f"{line}\n" for line in view.lines[-(lines or 0) :]).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         self._answers()
@@ -467,6 +563,10 @@ class World:
             agent.tmux_name = name
         return name
 
+    async def tell(self, words: str) -> int:
+        self.calls.append(f"tell {words}")
+        return 0 if self.silent else 1
+
     async def kill(self, session: SessionId) -> None:
         self._answers()
         self.calls.append(f"kill {session}")
@@ -477,6 +577,8 @@ class World:
 
     async def examine(self, target: str, socket: str | None) -> Spot | None:
         self._answers()
+        if target.strip("=:") in self.restored:
+            return self._restored(target.strip("=:"))
         agent = next((a for a in self.agents.values() if a.pane.id == target and not a.gone), None)
         if agent is None or socket is not None:
             return None
@@ -484,13 +586,19 @@ class World:
             pane=agent.pane.id,
             socket=agent.pane.socket,
             tmux_session=agent.tmux_name,
-            pid=agent.pane.pid,
+            pid=agent.pane_pid,
             dead=agent.dead,
-            command="scripted",
+            command=agent.replaced_by or "scripted",
             owner=agent.owner,
             is_ours=agent.owner is not None,
-            piped=False,
+            piped=agent.piped,
         )
+
+    def _restored(self, name: str) -> Spot:
+        return Spot(
+            pane=PaneId("%90"), socket="/tmp/tmux", tmux_session=name, pid=90, dead=False,
+            command=self.restored[name], owner=self.restored_for, is_ours=False, piped=False,
+        )  # fmt: skip
 
     async def take(self, pane: PaneId, session: SessionId, raw_log: str, sizes_log: str) -> bool:
         self._answers()
@@ -515,13 +623,18 @@ class ProcessTable:
     """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
 
     world: World
+    booted: float | None = None
     watched: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     def _at(self, pid: int) -> Agent:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
-        return None if self._at(pid).dead else STARTED
+        server = self.world.server
+        if server is not None and pid == server.pid:
+            return self.world.server_tick
+        found = [a for a in self.world.agents.values() if a.pid == pid and not a.dead]
+        return STARTED if found else None
 
     def is_foreground(self, pid: int) -> bool:
         return self._at(pid).foreground
@@ -544,6 +657,16 @@ class ProcessTable:
             if agent.pane.pid == pid and not agent.dead
         ]
 
+    def booted_at(self) -> float | None:
+        return self.booted
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        return self._at(pid).memory
+
+    def marked(self, session: SessionId) -> list[Process]:
+        agent = self.world.agents.get(session)
+        return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
+
     async def end(self, pid: int, started: int) -> bool:
         self._at(pid).die()
         return True
@@ -564,6 +687,7 @@ class ScriptedDialect:
     proves: bool
     ways: tuple[Way, ...] = TYPING
     stash_key: str | None = "C-s"
+    resumes: bool = True
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         if request.agent == "missing":
@@ -572,8 +696,13 @@ class ScriptedDialect:
             argv=(request.agent,) if request.prompt is None else (request.agent, request.prompt),
             environment={},
             files={},
-            context=ContextId(f"context of {request.session}"),
+            context=request.resume or self._next_context(request),
         )
+
+    def _next_context(self, request: LaunchRequest) -> ContextId:
+        known = self.world.agents.get(request.session)
+        number = known.contexts + 1 if known is not None and request.afresh else 1
+        return ContextId(f"context of {request.session}" + (f".{number}" if number > 1 else ""))
 
     def decode_hook(
         self, payload: bytes, *, hook: HookId, at: float, answerable: bool
@@ -720,6 +849,7 @@ class NoFolders:
 
     prepared: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     lines: dict[SessionId, AgentLine] = field(default_factory=dict)
+    recovered: dict[SessionId, Mapping[str, str]] = field(default_factory=dict)
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
@@ -729,13 +859,28 @@ class NoFolders:
         return Path("/home/sessions") / session
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None:
         self.prepared[session] = environment
         self.lines[session] = line
+        self.recovered[session] = dict(recovery or {})
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        return dict(self.recovered.get(session, {}))
 
     def environment(self, session: SessionId) -> dict[str, str]:
+        if session not in self.prepared:
+            raise FileNotFoundError(session)
         return dict(self.prepared[session])
+
+    def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        self.prepared[session] = environment
 
     def discard(self, session: SessionId) -> None:
         del self.prepared[session]

@@ -1,5 +1,6 @@
 """config.toml: what it may hold, and what an error in it tells."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,6 +74,16 @@ def test_without_a_file_the_defaults_hold(path: Path) -> None:
 def test_a_recovery_setting_without_meaning_is_refused(path: Path, text: str, key: str) -> None:
     """What would only show at three in the morning is said when the file is read."""
     assert f"recovery.{key} must be" in _refusal(path, f"[recovery]\n{text}\n")
+
+
+@pytest.mark.parametrize("command", ["'", "a \\"])
+def test_a_command_for_notices_that_has_no_words_is_refused(path: Path, command: str) -> None:
+    """There is no shell that would make something of it."""
+    words = _refusal(path, f"[notify]\ncommand = {json.dumps(command)}\n")
+
+    assert "notify.command must be a program with arguments such as" in words
+    path.write_text("[notify]\ncommand = 'notify-send \"from sm\"'\n")
+    assert load(path).notify.command == 'notify-send "from sm"'
 
 
 def test_a_template_may_hold_what_a_prompt_knows(path: Path) -> None:

@@ -1,11 +1,16 @@
 """What the core knows, in the contract's keys and types."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
 from sm.api import types
+from sm.core.crash import Cause
+from sm.core.state import Exit
+from sm.web.views import exit_view, explanation
+from tests.core.samples import IDLE, NOON
 from tests.web.conftest import Web
 
 
@@ -51,5 +56,28 @@ def test_an_ended_session_tells_how_it_ended(web: Web) -> None:
     gone = web.get(f"/sessions/{web.gone}")
 
     assert (gone["state"], gone["pid"]) == ("ended", None)
-    assert gone["exit"]["intended"] is True
+    assert (gone["exit"]["intended"], gone["exit"]["cause"]) == (True, None)
     assert web.get(f"/sessions/{web.gone}/explain")["because"]["says"]
+
+
+def test_an_end_nobody_asked_for_has_a_cause_and_its_evidence() -> None:
+    """Also where it is not known: then that is what is said."""
+    told = exit_view(
+        Exit(status=None, signal=9, intended=False, cause=Cause.MEMORY, evidence="the kernel…")
+    )
+    unknown = exit_view(Exit(status=None, signal=None, intended=False))
+
+    assert (told["cause"], told["evidence"]) == ("out_of_memory", "the kernel…")
+    assert (unknown["cause"], unknown["evidence"]) == ("unknown", "")
+
+
+def test_an_explanation_names_the_cause_of_an_end() -> None:
+    """Beside the state, what took the agent and what speaks for it."""
+    end = Exit(status=1, signal=None, intended=False, cause=Cause.LIMIT, evidence="rate_limit")
+    gone = replace(IDLE, exit=end, last_words="the agent ended with exit code 1")
+
+    facts = explanation(gone, [], NOON)["facts"]
+
+    assert "cause: api_limit (rate_limit)" in facts
+    asked = replace(gone, exit=replace(end, intended=True))
+    assert not any(fact.startswith("cause") for fact in explanation(asked, [], NOON)["facts"])

@@ -78,7 +78,13 @@ class SessionFolders:
         return (str(self._home.bin / "launch"), str(self._launch_file(session)))
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None:
         """Keep what the launcher inside the pane needs. Never in argv or tmux's environment."""
         folder = self.folder(session)
@@ -89,6 +95,7 @@ class SessionFolders:
             "argv": list(line.argv),
             "environment": {**environment, **line.environment},
             "cwd": cwd,
+            "recovery": dict(recovery or {}),
         }
         write_private(self._launch_file(session), json.dumps(launch).encode())
         Path(self.raw_log(session)).touch(mode=0o600)
@@ -96,7 +103,31 @@ class SessionFolders:
     def environment(self, session: SessionId) -> dict[str, str]:
         """What the session's agent was started with."""
         launch = json.loads(self._launch_file(session).read_bytes())
+        if launch.get("environment") is None:
+            raise FileNotFoundError(f"the environment of session {session} is not kept")
         return {str(name): str(value) for name, value in launch["environment"].items()}
+
+    def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        """Keep an environment in the place of one that was not kept."""
+        write_private(
+            self._launch_file(session), json.dumps({"environment": dict(environment)}).encode()
+        )
+
+    def forget_variables(self, session: SessionId) -> None:
+        """The agent has its environment; nothing else is to have it."""
+        with contextlib.suppress(OSError, ValueError):  # the next start tries again
+            launch = json.loads(self._launch_file(session).read_bytes())
+            if launch.get("environment") is not None:
+                kept = json.dumps({**launch, "environment": None}).encode()
+                write_private(self._launch_file(session), kept)
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        """What was noted of the recovery it was last started by; nothing if it was by none."""
+        try:
+            launch = json.loads(self._launch_file(session).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(name): str(value) for name, value in launch.get("recovery", {}).items()}
 
     def make(self, session: SessionId) -> None:
         """The folder of a session whose agent sm did not start."""
@@ -118,6 +149,14 @@ class SessionFolders:
             for settings in self.folder(session).glob("*-settings.json"):
                 settings.unlink()
 
+    def inherit(self, session: SessionId, folder: Path) -> None:
+        """Have the folder of a session that others kept until now stand for its own: what was
+        written down of it names files there."""
+        own = self.folder(session)
+        own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            own.symlink_to(folder, target_is_directory=True)
+
     def tidy(self, known: Iterable[SessionId]) -> None:
         """Take back folders of sessions that were never stored: their daemon died in between.
 
@@ -138,7 +177,10 @@ class SessionFolders:
 
     def discard(self, session: SessionId) -> None:
         """Delete the folder of a session that was never stored, or is kept no longer."""
-        shutil.rmtree(self.folder(session), ignore_errors=True)
+        folder = self.folder(session)
+        shutil.rmtree(folder.resolve(), ignore_errors=True)
+        if folder.is_symlink():
+            folder.unlink()
 
     def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The environment with our own ``sm`` first on its PATH: others have programs so called."""

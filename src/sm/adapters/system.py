@@ -1,7 +1,9 @@
 """The process table and the clock, as the operating system tells them."""
 
 import asyncio
+import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,12 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sm.adapters import kernel
 from sm.core.adoption import Process
+from sm.core.ids import SessionId
 
 PAUSE = 2.0
 """Seconds between two looks at a process where the system cannot tell us of its end."""
 TERM_WITHIN = 3.0
 KILL_WITHIN = 2.0
+MARK = "CLAUDE_SESSION_MANAGER_ID"
+"""In the environment of each session's agent, and of everything that is started from there."""
+DRIFT = 0.001
+"""The kernel's log has a clock of its own, which goes a little faster or slower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +110,36 @@ def _environment(pid: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+def list_marked(session: SessionId) -> list[Process]:
+    """Linux: by what each was started with. Nothing else is read of those without the mark."""
+    mark = os.fsencode(f"{MARK}={session}")
+    found = []
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if not entry.name.isdecimal():
+                continue
+            try:
+                handle = os.open(f"/proc/{entry.name}/environ", os.O_RDONLY)
+                try:
+                    # A kernel thread has none: one read that brings nothing.
+                    environment = _read_all(handle)
+                finally:
+                    os.close(handle)
+            except OSError:
+                continue
+            if mark in environment and mark in environment.split(b"\0"):
+                process = _process(int(entry.name))
+                found += [process] if process is not None else []
+    return found
+
+
+def _read_all(handle: int) -> bytes:
+    content = b""
+    while part := os.read(handle, 65_536):
+        content += part
+    return content
+
+
 def list_ps() -> list[Process]:
     """macOS, and wherever else there is a ps; it does not tell environments."""
     ps = subprocess.run(
@@ -134,6 +172,7 @@ class ProcessTable:
 
     def __init__(self, read: Callable[[int], ProcessEntry | None] | None = None) -> None:
         self._read = read or (read_proc if sys.platform == "linux" else read_ps)
+        self._counters: dict[tuple[int, int], kernel.Counter] = {}
 
     def started(self, pid: int) -> int | None:
         """Start time of a living process; None if there is none (a zombie is none)."""
@@ -158,6 +197,44 @@ class ProcessTable:
         for process in found:
             found += children.get(process.pid, [])
         return found
+
+    def marked(self, session: SessionId) -> list[Process]:
+        """Every living process that was started as this session's agent, or below it."""
+        return list_marked(session) if sys.platform == "linux" else []
+
+    def booted_at(self) -> float | None:
+        """When the host was started, by the clock on the wall as it goes now."""
+        if sys.platform == "linux":
+            return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        return boot_time(_sysctl("kern.boottime"))
+
+    def note_memory(self, pid: int, started: int) -> None:
+        """Remember what is counted for a living process's control group, to compare it later."""
+        with contextlib.suppress(OSError):
+            counter = kernel.counter_of(Path(f"/proc/{pid}/cgroup").read_text())
+            if counter is not None and self.started(pid) == started:
+                self._counters[pid, started] = counter
+
+    def forget_memory(self, pid: int, started: int) -> None:
+        self._counters.pop((pid, started), None)
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        """What the kernel says about killing it for want of memory; None: nothing.
+
+        ``by_kill``: SIGKILL certainly ended it. Then a counter that rose is evidence too.
+        """
+        if sys.platform != "linux":
+            return None
+        told = kernel.killed_in(kernel.read_log(), pid, _logged_since(started))
+        if told is not None:
+            return f"the kernel took it, for want of memory: {told}"
+        counter = self._counters.get((pid, started))
+        if not by_kill or counter is None or not counter.rise():
+            return None
+        return (
+            f"the kernel took it, for want of memory: {counter.path} counts {counter.rise()} more "
+            "than at its start"
+        )
 
     async def end(self, pid: int, started: int) -> bool:
         """End this very process, gently first; whether it is gone."""
@@ -192,6 +269,28 @@ class ProcessTable:
         return True
 
 
+def _logged_since(started: int) -> float:
+    """The earliest time the kernel's log may give to anything a process of this start time did."""
+    # The log's clock stands still while the host sleeps.
+    slept = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+    awake = started / os.sysconf("SC_CLK_TCK") - slept
+    return awake * (1 - DRIFT) - 1
+
+
+def boot_time(told: str) -> float | None:
+    """What ``sysctl kern.boottime`` says: ``{ sec = 1700000000, usec = 0 } Tue Nov 14 …``."""
+    found = re.search(r"sec = (\d+)", told)
+    return float(found[1]) if found else None
+
+
+def _sysctl(name: str) -> str:
+    try:
+        asked = subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return asked.stdout
+
+
 Cancel = Callable[[], object]
 
 
@@ -208,12 +307,18 @@ class ExitWatch:
         self.unwatch(pid, started)
 
         def end() -> None:
-            self.unwatch(pid, started)
+            # What was noted of it stays: whoever is told now wants to know why it ended.
+            self._cancel(pid, started)
             ended()
 
         self._watches[pid, started] = self._begin(pid, started, end)
+        self._processes.note_memory(pid, started)
 
     def unwatch(self, pid: int, started: int) -> None:
+        self._cancel(pid, started)
+        self._processes.forget_memory(pid, started)
+
+    def _cancel(self, pid: int, started: int) -> None:
         cancel = self._watches.pop((pid, started), None)
         if cancel is not None:
             cancel()

@@ -7,9 +7,11 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sm.api import scope, service
 from sm.api.errors import StartError
 from sm.api.runs import is_run
 from sm.settings.home import Home, HomeError
@@ -40,7 +42,7 @@ def ensure(home: Home) -> None:
         return
     if running is None:
         start(home)
-    elif _is_older(running, VERSION):
+    elif is_older(running, VERSION):
         stop(home)
         start(home)
 
@@ -72,16 +74,21 @@ def start(home: Home) -> None:
         home.make()
     except HomeError as error:
         raise StartError(str(error)) from None
+    if _started_by_service(home):
+        return
     errors = home.logs / "start.log"
     told = _forget_if_large(errors)
-    child = _spawn(home, errors)
+    apart = scope.words(before=service.unit_name(home))
+    child = _spawn(home, errors, apart)
     deadline = time.monotonic() + READY_WITHIN
     while not answers(home):
         status = child.poll()
         if status is not None and not is_running(home):
-            if status != 0:
+            if status != 0 and not apart:
                 raise StartError(_why(errors.read_bytes()[told:].decode(errors="replace")))
-            # Ours left the place to another daemon, and that one is gone.
+            # Ours left the place to another daemon, and that one is gone; or it could not be
+            # started apart: whatever the reason, without that it is told.
+            apart = ()
             child = _spawn(home, errors)
         if time.monotonic() > deadline:
             raise StartError(
@@ -91,7 +98,28 @@ def start(home: Home) -> None:
     child.returncode = 0  # It lives on without us; nothing is to be waited for.
 
 
-def _spawn(home: Home, errors: Path) -> "subprocess.Popen[bytes]":
+def _started_by_service(home: Home) -> bool:
+    """Whether the system has started it, as it does at its own start: then it is looked after."""
+    pid = service.start(home)
+    deadline = time.monotonic() + READY_WITHIN
+    while pid is not None and time.monotonic() < deadline:
+        if answers(home):
+            return True
+        if not is_running(home) and not _lives(pid):
+            return False  # started once more, as our own child, it tells us why
+        time.sleep(0.01)
+    return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _spawn(home: Home, errors: Path, apart: Sequence[str] = ()) -> "subprocess.Popen[bytes]":
     import subprocess
 
     try:
@@ -99,7 +127,7 @@ def _spawn(home: Home, errors: Path) -> "subprocess.Popen[bytes]":
         output = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-m", "sm.daemon"],
+                [*apart, sys.executable, "-I", "-m", "sm.daemon"],
                 env=_environment(home),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -188,7 +216,7 @@ def _pid_file(home: Home) -> tuple[int, str] | None:
         return None
 
 
-def _is_older(running: str, ours: str) -> bool:
+def is_older(running: str, ours: str) -> bool:
     def parts(version: str) -> list[int]:
         return [int(p) if p.isdigit() else 0 for p in version.split(".")]
 

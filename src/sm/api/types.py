@@ -107,6 +107,8 @@ class SessionView(TypedDict):
     tmux: TmuxView | None
     queued: int
     last_handoff: str | None
+    hopeless: str | None
+    """Why it is not brought back by itself any more."""
 
 
 class ExitView(TypedDict):
@@ -115,6 +117,10 @@ class ExitView(TypedDict):
     status: int | None
     signal: int | None
     intended: bool
+    cause: str | None
+    """What took the agent, of an end nobody asked for."""
+    evidence: str
+    """What speaks for that."""
 
 
 class ReminderView(TypedDict):
@@ -136,6 +142,40 @@ class PastContextView(TypedDict):
     how: str
 
 
+class ReceiptView(TypedDict):
+    step: str
+    at: float
+    evidence: str
+
+
+class CrashView(TypedDict):
+    """An end of its agent that nobody asked for."""
+
+    at: float
+    cause: str
+    reason: str
+    busy: bool
+    """A turn was running."""
+
+
+class RecoveryView(TypedDict):
+    """One try at bringing a session back."""
+
+    id: str
+    state: str
+    """asked, started, done or failed."""
+    way: str | None
+    """resume or fresh."""
+    by: str
+    cause: str
+    reason: str
+    asked_at: float
+    ended_at: float | None
+    seconds: float | None
+    """How long it took, once it is over."""
+    steps: list[ReceiptView]
+
+
 class SessionDetail(SessionView):
     """Everything about one session, as `sm show --json` prints it."""
 
@@ -148,6 +188,12 @@ class SessionDetail(SessionView):
     last_compaction: CompactionView | None
     last_words: str
     exit: ExitView | None
+    crash: CrashView | None
+    """The last one."""
+    recoveries: list[RecoveryView]
+    """The last ones, oldest first."""
+    next_recovery: float | None
+    """When it is brought back by itself."""
     reminders: list[ReminderView]
     lineage: list[PastContextView]
     """The contexts before the present one, oldest first."""
@@ -192,12 +238,6 @@ class Explanation(TypedDict):
     facts: list[str]
     waits: list[str]
     recent: list[StoredEvent]
-
-
-class ReceiptView(TypedDict):
-    step: str
-    at: float
-    evidence: str
 
 
 # Written as a call: "from" is a keyword.
@@ -278,6 +318,54 @@ class ClearedView(TypedDict):
     cleared: list[str]
 
 
+class RecoverableView(TypedDict):
+    """A session that can be brought back, as `sm recover --json` lists it."""
+
+    id: str
+    name: str
+    agent: str
+    state: str
+    cwd: str
+    crashed_at: float
+    cause: str
+    reason: str
+    busy: bool
+    lines: int
+    """What its terminal has shown, roughly."""
+    percent: float | None
+    """How full its context is."""
+    hopeless: str | None
+    next_recovery: float | None
+
+
+class RecoveryPlanView(TypedDict):
+    """How a session would be brought back, as `sm recover --dry-run --json` prints it."""
+
+    session: str
+    name: str
+    way: str
+    why: str
+    command: list[str]
+    prompt: str
+    """What its agent would be told; empty where it is told nothing."""
+    tokens: int
+    """What that would take of its context, estimated."""
+    lines: int
+    requests: int
+    replies: int
+    last_activity: str
+    sources: list[str]
+    skipped: list[str]
+
+
+class RecoverBody(TypedDict):
+    id: NotRequired[str]
+    way: NotRequired[Literal["resume", "fresh"] | None]
+    """Whichever fits, if not given."""
+    environment: NotRequired[dict[str, str] | None]
+    """For an agent whose own is not kept."""
+
+
 class NewHandoffBody(TypedDict):
     requester_session_id: str
     file_path: NotRequired[str]
@@ -349,6 +437,26 @@ class NewReminderBody(TypedDict):
     sender: NotRequired[str | None]
 
 
+class NoticeView(TypedDict):
+    """What the person was told of a session."""
+
+    id: str
+    session: str
+    name: str
+    words: str
+    at: float
+    seen: bool
+    """A command has shown it on a terminal."""
+
+
+class SeenBody(TypedDict):
+    notices: list[str]
+
+
+class NoticesCleared(TypedDict):
+    cleared: int
+
+
 class ScreenView(TypedDict):
     lines: list[str]
     width: int
@@ -360,6 +468,27 @@ class LogView(TypedDict):
     lines: list[str]
     path: str
     bytes: int
+
+
+class SnapshotView(TypedDict):
+    """What a session's terminal held at one time, as `sm snapshot --json` lists it."""
+
+    name: str
+    session: str
+    path: str
+    at: float
+    lines: int
+    size: int
+    """In bytes."""
+    why: str
+    """turn end, crash, heartbeat or asked."""
+
+
+class SnapshotText(SnapshotView):
+    """One of them, as `sm snapshot --show --json` prints it."""
+
+    text: str
+    """Without secrets."""
 
 
 class SpoolView(TypedDict):

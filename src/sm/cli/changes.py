@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 
 from sm.cli.output import is_colourful, print_json
 from sm.install.agents import AGENTS
@@ -13,16 +14,20 @@ _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "--agent", choices=tuple(AGENTS), default="claude", help="whose settings; claude"
+    )
+    what.add_argument(
+        "--service", action="store_true", help="what starts the daemon after a reboot, instead"
     )
     parser.add_argument("--dry-run", action="store_true", help="only show what would change")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="as JSON, without asking")
 
 
-def show(plan: Plan) -> None:
-    for line in plan.diff():
+def show(diff: Sequence[str]) -> None:
+    for line in diff:
         print(_shown(line))
 
 

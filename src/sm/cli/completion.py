@@ -110,7 +110,7 @@ _sm_names() {
 _sm_with_names() {
   type _shtab_sm >/dev/null 2>&1 && _shtab_sm "$@"
   case "${COMP_WORDS[1]}" in
-    show|explain|attach|kill|release|rename|wait|tail|log|send|messages|remind)
+    show|explain|attach|kill|release|rename|wait|tail|log|snapshot|send|messages|remind)
       [[ ${COMP_WORDS[COMP_CWORD]} == -* ]] || _sm_names ;;
     channel)
       [[ $COMP_CWORD -ne 2 ]] || COMPREPLY+=($(compgen -W "add remove" -- "${COMP_WORDS[2]}")) ;;

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from sm.api import starting
 from sm.api.client import Client
 from sm.api.errors import StartError
-from sm.api.types import Health, SessionDetail, SessionView
+from sm.api.runs import is_run
+from sm.api.types import Health, NoticeView, SessionDetail, SessionView
 from sm.cli.output import is_colourful, print_json
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
 if TYPE_CHECKING:
+    from sm.install import service
     from sm.install.installer import Condition
 
 EXAMPLE = "sm doctor --fix"
@@ -83,6 +85,7 @@ def examine(home: Home) -> Iterator[Finding]:
     yield _tmux()
     yield from _agents()
     yield from _installed(home)
+    yield from _service(home)
     yield from _folders(home)
     yield _config(home)
     yield _disk(home)
@@ -168,6 +171,46 @@ def _condition(what: str, found: "Condition") -> Finding:
             return Finding(what, "note", says, f"Put them back with: {again}")
 
 
+def _service(home: Home) -> Iterator[Finding]:
+    """What starts the daemon after a reboot."""
+    from sm.install import service
+    from sm.install.files import InstallError
+
+    if is_run(home):
+        return
+    try:
+        found = service.condition(home)
+    except InstallError as error:
+        yield Finding("service", "note", str(error))
+        return
+    yield Finding("service", *_of_service(found))
+
+
+def _of_service(found: "service.Condition") -> tuple[str, str, str]:
+    """Verdict, words and remedy."""
+    file = found.service.file
+    match found.kind:
+        case "installed" if found.at_boot:
+            return "ok", f"{file} starts the daemon at boot", ""
+        case "installed":
+            remedy = "To have it started before anybody logs in: loginctl enable-linger"
+            return "ok", f"{file} starts the daemon at login", remedy
+        case "not installed":
+            remedy = "To have the daemon started after a reboot: sm install --service"
+            return "note", "not installed: after a reboot the first command starts it", remedy
+        case "foreign":
+            return "note", f"{file} was not written by sm", "It is left alone."
+        case "outdated":
+            remedy = "Bring it up to date with: sm install --service"
+            return "note", f"{file} is not what this sm would write", remedy
+        case "broken":
+            remedy = "Write it anew with: sm install --service"
+            return "bad", f"{file} starts {found.python}, which is not there", remedy
+        case "not enabled":
+            remedy = f"Enable it with: systemctl --user enable --now {found.service.name}"
+            return "note", f"{file} is there, but not enabled", remedy
+
+
 def _folders(home: Home) -> Iterator[Finding]:
     try:
         home.check()
@@ -242,8 +285,14 @@ def _daemon(home: Home) -> Iterator[Finding]:
 def _sessions(home: Home) -> Iterator[Finding]:
     """What does not work with the agents that run now."""
     api = Client(home, start=False)
+    for notice in cast("list[NoticeView]", api.get("/notices")):
+        yield Finding(f"session {notice['name']}", "note", notice["words"],
+                      "Put it away with: sm notices --clear")  # fmt: skip
     for session in cast("list[SessionView]", api.get("/sessions")):
         detail = cast("SessionDetail", api.get(f"/sessions/{session['id']}"))
+        if session["hopeless"]:
+            what, remedy = f"session {session['name']}", f"Try again: sm recover {session['name']}"
+            yield Finding(what, "bad", session["hopeless"], remedy)
         for words in detail["degraded"]:
             yield Finding(f"session {session['name']}", "note", words)
 

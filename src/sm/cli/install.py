@@ -6,7 +6,7 @@ Shows the change and asks before writing. Everything that was there stays; sm un
 import argparse
 import os
 
-from sm.cli import changes
+from sm.cli import changes, service
 from sm.install import installer
 from sm.install.agents import AGENTS
 from sm.install.files import InstallError
@@ -18,12 +18,14 @@ add_arguments = changes.add_arguments
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.service:
+        return service.install(args)
     home = Home.from_environment()
     try:
         plan = installer.plan_install(home, AGENTS[args.agent], os.environ)
         installer.check(plan)
         if not args.json:
-            changes.show(plan)
+            changes.show(plan.diff())
         if not args.dry_run:
             if plan.is_change and not changes.is_agreed(args):
                 return changes.refuse("Nothing was changed.")

@@ -4,7 +4,7 @@ import argparse
 from typing import cast
 
 from sm.api.types import SessionView
-from sm.cli.output import age, client, coloured, print_json, table
+from sm.cli.output import age, client, coloured, not_brought_back, print_json, table
 
 EXAMPLE = "sm ls --all"
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
                     s["id"],
                     s["name"],
                     s["agent"],
-                    coloured(s["state"]),
+                    coloured(s["state"]) + ("!" if s["hopeless"] else ""),
                     age(s["state_since"]),
                     _full(s["context"]["percent"]),
                     str(s["queued"] or "-"),
@@ -39,6 +39,9 @@ def run(args: argparse.Namespace) -> int:
                 for s in found
             ],
         )
+        for session in found:
+            if session["hopeless"]:
+                print(f"! {not_brought_back(session)}")
     return 0
 
 

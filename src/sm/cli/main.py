@@ -28,13 +28,16 @@ COMMANDS = {
     "wait": "wait until a session is idle or has ended",
     "tail": "what a session's screen shows now",
     "log": "everything a session showed",
+    "snapshot": "keep what a session's terminal holds; look at what was kept",
     "send": "send a session a message that provably arrives",
     "messages": "messages with their receipts",
     "cancel": "withdraw a queued message",
     "remind": "send a session a message later",
     "handoff": "hand your own work over to a fresh context of yours",
     "handoffs": "handoffs with the steps that prove them",
+    "recover": "bring sessions back whose agent, terminal or host died",
     "context": "how full a session's context is",
+    "notices": "what sm wants you to know",
     "channel": "which channel a folder belongs to; register folders",
     "redact": "replace the secrets in a text",
     "install": "merge our hooks into the settings of agents you start yourself",
@@ -49,6 +52,9 @@ COMMANDS = {
 
 TAKES_REST = frozenset({"new", "run"})
 """Commands that hand on what stands behind ``--``."""
+
+TELLS_NO_NEWS = frozenset({"notices", "run", "demo", "redact", "completion", "version"})
+"""Commands whose output is all there is to see."""
 
 _OUTPUT_ERRORS = frozenset(
     {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
@@ -102,13 +108,24 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     from sm.settings.errors import HomeError
 
     try:
-        return int(command.run(parsed) or 0)
+        status = int(command.run(parsed) or 0)
+        _tell_news(name, parsed)
+        return status
     except RefusedError as error:
         _complain(str(error))
         return 1
     except (UnreachableError, NotInsideError, HomeError) as error:
         _complain(str(error))
         return 2
+
+
+def _tell_news(name: str, parsed: "argparse.Namespace") -> None:
+    """What nobody has seen yet, below the output of a command for people."""
+    is_for_people = name not in TELLS_NO_NEWS and not getattr(parsed, "json", False)
+    if is_for_people and sys.stdout.isatty():
+        from sm.cli import unseen
+
+        unseen.show()
 
 
 def _complain(words: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sm.api.client import Client, RefusedError
+from sm.api.types import SessionView
 from sm.settings import times
 from sm.settings.home import Home
 
@@ -126,6 +127,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def brief(text: str, limit: int = 60) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def not_brought_back(session: SessionView) -> str:
+    """Why it is left alone, and what to do."""
+    name = session["name"]
+    return f"{name}: {session['hopeless']}. To try again: sm recover {name}"
 
 
 def seconds(text: str) -> float:

@@ -1,10 +1,19 @@
 """Everything about one session."""
 
 import argparse
+import time
 from typing import cast
 
 from sm.api.client import segment
-from sm.api.types import CompactionView, ContextView, PastContextView, SessionDetail, SessionView
+from sm.api.types import (
+    CompactionView,
+    ContextView,
+    ExitView,
+    PastContextView,
+    RecoveryView,
+    SessionDetail,
+    SessionView,
+)
 from sm.cli.output import age, brief, client, coloured, print_json
 
 EXAMPLE = "sm show ada"
@@ -47,10 +56,29 @@ def compacted(number: int, last: CompactionView | None) -> str:
     return f"{number}, last {age(last['at'])} ago ({last['trigger']}){size}"
 
 
+def ended(how: ExitView) -> str:
+    """With which signal or exit code, where that is known."""
+    if how["signal"] is not None:
+        told = f"signal {how['signal']}"
+    elif how["status"] is not None:
+        told = f"status {how['status']}"
+    else:
+        told = "status not known"
+    return f"{'as asked' if how['intended'] else 'unasked'}, {told}"
+
+
 def _left(past: PastContextView) -> str:
     """How an earlier context ended, when, and how full it was."""
     tokens = f" at {past['tokens']:,} tokens" if past["tokens"] is not None else ""
     return f"{past['how']} {age(past['ended_at'])} ago{tokens} ({past['id']})"
+
+
+def _recovered(recovery: RecoveryView) -> str:
+    """How a session was brought back, or why it was not."""
+    took = f" after {recovery['seconds']:.1f} s" if recovery["seconds"] is not None else ""
+    way = f" ({recovery['way']})" if recovery["way"] else ""
+    last = recovery["steps"][-1]["evidence"] if recovery["steps"] else ""
+    return f"{recovery['state']}{took}{way}, {age(recovery['asked_at'])} ago: {brief(last, 120)}"
 
 
 def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
@@ -84,8 +112,18 @@ def _rows(s: SessionDetail, names: dict[str, str]) -> dict[str, str]:
     for number, limit in enumerate(s["limits"], 1):
         rows[f"limit {number}"] = limit
     if exit_ is not None:
-        how = f"signal {exit_['signal']}" if exit_["signal"] else f"status {exit_['status']}"
-        rows["ended"] = f"{'as asked' if exit_['intended'] else 'unasked'}, {how}"
+        rows["ended"] = ended(exit_)
+        if exit_["cause"] is not None:
+            rows["cause"] = ": ".join(filter(None, [exit_["cause"], exit_["evidence"]]))
+    if s["crash"] is not None:
+        crash = s["crash"]
+        rows["crashed"] = f"{age(crash['at'])} ago: {crash['reason']} ({crash['cause']})"
+    if s["hopeless"]:
+        rows["hopeless"] = f"{s['hopeless']}. To try again: sm recover {s['name']}"
+    elif s["next_recovery"] is not None:
+        rows["next try"] = f"in {max(0.0, s['next_recovery'] - time.time()):.0f} s"
+    for recovery in s["recoveries"][-SHOWN_CONTEXTS:]:
+        rows[f"recovery {recovery['id']}"] = _recovered(recovery)
     for number, words in enumerate(s["degraded"], 1):
         rows[f"missing {number}"] = words
     for reminder in s["reminders"]:

@@ -6,7 +6,7 @@ The file comes back byte for byte if nothing else in it was changed; otherwise o
 import argparse
 import os
 
-from sm.cli import changes
+from sm.cli import changes, service
 from sm.install import installer
 from sm.install.agents import AGENTS
 from sm.install.files import InstallError
@@ -18,12 +18,14 @@ add_arguments = changes.add_arguments
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.service:
+        return service.uninstall(args)
     home = Home.from_environment()
     try:
         plan = installer.plan_uninstall(home, AGENTS[args.agent], os.environ)
         installer.check(plan)
         if not args.json:
-            changes.show(plan)
+            changes.show(plan.diff())
         if not args.dry_run:
             if plan.is_change and not changes.is_agreed(args):
                 return changes.refuse("Nothing was changed.")

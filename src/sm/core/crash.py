@@ -1,12 +1,13 @@
-"""How an agent ended unasked, as a value: the cause, as far as there is evidence, and what it cut.
+"""How an agent ended unasked and how it was brought back, as values: cause, manner, steps, outcome.
 
-What is done about it is not known here.
+When it is brought back, and by which steps, is not known here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import MessageId
+from sm.core.ids import MessageId, RecoveryId
+from sm.core.message import Receipt
 
 
 class Cause(StrEnum):
@@ -28,6 +29,8 @@ class Cause(StrEnum):
     """The host was started anew."""
     LIMIT = "api_limit"
     """It ended after its model's service refused it for a limit."""
+    WRAPPER = "wrapper_killed"
+    """It ended with the ``sm run`` it was started by."""
     START = "start"
     """It could not even be started."""
     UNKNOWN = "unknown"
@@ -53,3 +56,70 @@ class Crash:
     """A question was open."""
     taken: tuple[MessageId, ...] = ()
     """Messages the turn that was cut had taken."""
+
+
+class Manner(StrEnum):
+    """In which of two ways an agent is brought back."""
+
+    RESUME = "resume"
+    """Its own program goes on with its own record: the same context."""
+    FRESH = "fresh"
+    """A new context, told what was going on."""
+
+
+class RecoveryState(StrEnum):
+    ASKED = "asked"
+    """Stored; what was going on is being found out, and the agent started."""
+    STARTED = "started"
+    """The agent runs; it has not yet shown that it is at work."""
+    DONE = "done"
+    """The agent itself has reported what it was told, or shown that it is ready."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """One try at bringing a session back to work."""
+
+    id: RecoveryId
+    crash: Crash
+    by: str
+    asked_at: float
+    wanted: Manner | None = None
+    """What whoever asked insists on; None: whichever fits."""
+    manner: Manner | None = None
+    """What was done."""
+    state: RecoveryState = RecoveryState.ASKED
+    message: MessageId | None = None
+    """What the agent is told first, if it is told anything."""
+    ended_at: float | None = None
+    steps: tuple[Receipt, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in (RecoveryState.ASKED, RecoveryState.STARTED)
+
+    def noted(self, step: str, at: float, evidence: str) -> "Recovery":
+        """The same state, one more line in the trail."""
+        return replace(self, steps=(*self.steps, Receipt(step=step, at=at, evidence=evidence)))
+
+    def moved(self, state: RecoveryState, at: float, evidence: str) -> "Recovery":
+        """The recovery in its next state, with the receipt that says why."""
+        moved = replace(self.noted(state.value, at, evidence), state=state)
+        return moved if moved.is_open else replace(moved, ended_at=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryRules:
+    """What the configuration says about bringing sessions back."""
+
+    enabled: bool = True
+    auto: bool = False
+    """Without being asked."""
+    crashes: int = 5
+    """So many within that time, and an agent is not brought back by itself any more."""
+    within: float = 900.0
+
+
+BY_HAND = RecoveryRules()
+"""Where nothing is configured."""

@@ -99,11 +99,14 @@ def is_waiting(session: Session, message: Message) -> bool:
 
 
 def _waiting(session: Session) -> list[Message]:
-    """Those that may be given now, first one first: in a handoff, only the prompt it ends with."""
+    """Those that may be given now, first one first: in a handoff, only the prompt it ends with; in
+    a recovery, only what the agent is told first."""
     waiting = (m for m in session.messages if is_waiting(session, m))
-    handoff = session.handoff
+    handoff, recovery = session.handoff, session.recovery
     if handoff is not None:
         waiting = (m for m in waiting if m.id == handoff.message)
+    elif recovery is not None:
+        waiting = (m for m in waiting if m.id == recovery.message)
     return sorted(waiting, key=queue_order)
 
 
@@ -164,8 +167,12 @@ def due(session: Session, now: float) -> Result:
     return _begin(session, waiting[0], now)
 
 
+_OPEN_TO_PROMPTS = (State.IDLE, State.ROTATING, State.RECOVERING)
+
+
 def _begin(session: Session, message: Message, now: float) -> Result:
-    can_paste = session.state in (State.IDLE, State.ROTATING) or not session.proves
+    can_paste = session.state in _OPEN_TO_PROMPTS or not session.proves
+    can_paste = can_paste and (session.ready or not session.proves)
     if can_paste and not session.lost and session.allows(Route.PASTE):
         return _paste(session, _attempt(session, message, Route.PASTE, Step.PASTING, now), now)
     if can_paste and can_ring(session, message):

@@ -8,7 +8,7 @@ or must look first.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
+from sm.core.ids import HandoffId, MessageId, PromptId, RecoveryId, SessionId
 from sm.core.message import Message
 from sm.core.passage import Filed, Handoff
 
@@ -27,6 +27,15 @@ class RelaunchAgent:
 
     repeatable: ClassVar[bool] = False
     handoff: HandoffId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoverAgent:
+    """Find out what was going on, and start the agent again. Look first: another process than the
+    one that died is the one that was started before."""
+
+    repeatable: ClassVar[bool] = False
+    recovery: RecoveryId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,9 +192,22 @@ class QueueNotice:
     message: Message
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TellPerson:
+    """The same twice is told once: it is known by its session and what it is about."""
+
+    repeatable: ClassVar[bool] = True
+    words: str
+    about: str = ""
+    """What is told once, where that is not simply these words: a crash of that time, for one."""
+    for_all: bool = False
+    """It concerns every session alike: told once, whichever tells it."""
+
+
 Effect = (
     LaunchAgent
     | RelaunchAgent
+    | RecoverAgent
     | TakePane
     | LetGoPane
     | KillAgent
@@ -203,4 +225,5 @@ Effect = (
     | ClearContext
     | EraseCommand
     | QueueNotice
+    | TellPerson
 )

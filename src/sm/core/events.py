@@ -6,8 +6,17 @@ the timeline and the answer to ``sm explain``.
 
 from dataclasses import dataclass
 
-from sm.core.crash import Cause
-from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
+from sm.core.crash import BY_HAND, Cause, Manner, RecoveryRules
+from sm.core.ids import (
+    ContextId,
+    HandoffId,
+    HookId,
+    MessageId,
+    PromptId,
+    RecoveryId,
+    ReminderId,
+    SessionId,
+)
 from sm.core.message import TYPING, Message, Way
 from sm.core.passage import Filed, Handoff
 from sm.core.state import (
@@ -16,6 +25,7 @@ from sm.core.state import (
     Activity,
     Adoption,
     Compaction,
+    Session,
     Thresholds,
     Usage,
     WalkAway,
@@ -60,6 +70,7 @@ class SessionRequested:
     """Handed over by sm when its agent does not do so itself."""
     wrapped: bool = False
     """It lives in somebody's own terminal, and is started again for a new context."""
+    rescue: RecoveryRules = BY_HAND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +89,22 @@ class SessionAdopted:
     adoption: Adoption
     ways: tuple[Way, ...] = TYPING
     thresholds: Thresholds = USUAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInherited:
+    """A run's wrapper was killed, and its agent with it: the session is ours from now on."""
+
+    session: Session
+    """As its wrapper last stored it, open messages included."""
+    name: str
+    """Its own, unless somebody else has it by now."""
+    evidence: str
+    ways: tuple[Way, ...]
+    rescue: RecoveryRules = BY_HAND
+    messages: tuple[Message, ...] = ()
+    """Its closed ones."""
+    handoffs: tuple[Handoff, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +208,8 @@ class DaemonStarted:
     """And other thresholds."""
     walkaway: WalkAway | None = None
     """And other rules for sessions that nobody watches."""
+    rescue: RecoveryRules | None = None
+    """And for those whose agent died."""
 
 
 # --- what the agent reports ----------------------------------------------------------------
@@ -370,6 +399,14 @@ class NoticeDropped:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonTold:
+    """Whoever answers for the agents was told, by every way there was."""
+
+    words: str
+    evidence: str
+
+
 # --- handoffs ------------------------------------------------------------------------------
 
 
@@ -431,6 +468,41 @@ class CommandErased:
     evidence: str
 
 
+# --- recovery ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryRequested:
+    id: RecoveryId
+    by: str
+    manner: Manner | None = None
+    """What whoever asks insists on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRecovered:
+    """The agent runs again; whether it is at work again is still to be shown."""
+
+    recovery: RecoveryId
+    pane: Pane
+    manner: Manner
+    context: ContextId | None
+    told: str
+    """What it is to be told first; nothing where it was idle and remembers all."""
+    evidence: str
+    """What was found out, and how it was started, in words."""
+    survivors: tuple[str, ...] = ()
+    """What the dead agent had started and what lives on, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryFailed:
+    """The agent could not be started again; the session is as it was."""
+
+    recovery: RecoveryId
+    reason: str
+
+
 # --- reminders and time --------------------------------------------------------------------
 
 
@@ -464,6 +536,7 @@ class EffectFailed:
 Event = (
     SessionRequested
     | SessionAdopted
+    | SessionInherited
     | AgentStarted
     | AgentRelaunched
     | RelaunchRefused
@@ -503,6 +576,7 @@ Event = (
     | TurnInterrupted
     | NoticeQueued
     | NoticeDropped
+    | PersonTold
     | HandoffRequested
     | HandoffCancelled
     | ArtifactsCaptured
@@ -510,6 +584,9 @@ Event = (
     | ClearTyped
     | ClearRefused
     | CommandErased
+    | RecoveryRequested
+    | AgentRecovered
+    | RecoveryFailed
     | ReminderSet
     | ReminderCancelled
     | TimerFired

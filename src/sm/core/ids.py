@@ -11,11 +11,17 @@ MessageId = NewType("MessageId", str)
 ReminderId = NewType("ReminderId", str)
 """Eight hex digits."""
 
+NoticeId = NewType("NoticeId", str)
+"""Of what the person is told: follows from the session and what it is about."""
+
 HandoffId = NewType("HandoffId", str)
 """``HO-YYYYMMDD-HHMMSS-xxxxxxxx``; older ones are twelve hex digits.
 
 Chosen by whoever asks, so that a repeated request is recognised.
 """
+
+RecoveryId = NewType("RecoveryId", str)
+"""Eight hex digits, chosen by whoever asks, so that a repeated request is recognised."""
 
 ContextId = NewType("ContextId", str)
 """The agent's own name for one context window (Claude: its session UUID)."""

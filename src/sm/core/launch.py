@@ -24,6 +24,10 @@ class LaunchRequest:
     """The script agents call for every hook."""
     prompt: str | None = None
     """The first prompt of an agent that is started again, in a new context."""
+    resume: ContextId | None = None
+    """Its agent is to go on with its own record of this context."""
+    afresh: bool = False
+    """It is started again in a new context, without the prompt of its first start."""
     hook_url: str | None = None
     """Where an agent that can post its hooks itself may do so."""
 
@@ -59,6 +63,10 @@ class LaunchFailedError(Exception):
 
 class TerminalUnreachableError(Exception):
     """tmux does not answer; nothing is known about its panes."""
+
+
+class ServerGoneError(TerminalUnreachableError):
+    """Nobody listens on the socket: the server that did, and every pane of it, is gone."""
 
 
 class MalformedHookError(ValueError):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import HandoffId, MessageId, PromptId, SessionId
+from sm.core.ids import HandoffId, MessageId, PromptId, RecoveryId, SessionId
 
 
 class Mode(StrEnum):
@@ -94,6 +94,8 @@ class Message:
     """The stretch of a context it tells of; with another one it has lost its sense."""
     handoff: HandoffId | None = None
     """It is the first prompt after this handoff."""
+    recovery: RecoveryId | None = None
+    """It is what its agent is told first by this recovery."""
     receipts: tuple[Receipt, ...] = ()
 
     @property

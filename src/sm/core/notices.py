@@ -1,11 +1,24 @@
-"""What sm itself tells sessions of one another, and why it is told once."""
+"""What sm itself tells sessions of one another and the person, and why it is told once."""
 
 import hashlib
+from dataclasses import dataclass
 
 from sm.core.effects import QueueNotice
-from sm.core.ids import MessageId, SessionId
+from sm.core.ids import MessageId, NoticeId, SessionId
 from sm.core.message import Message
 from sm.core.state import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonNotice:
+    """What the person is to know of a session."""
+
+    id: NoticeId
+    session: SessionId
+    words: str
+    at: float
+    seen: bool = False
+    """A command has shown it on a terminal."""
 
 
 def notice(session: Session, to: SessionId, about: str, words: str, now: float) -> QueueNotice:
@@ -18,6 +31,10 @@ def notice(session: Session, to: SessionId, about: str, words: str, now: float) 
             notify=False,
         ),
     )  # fmt: skip
+
+
+def person_notice_id(session: SessionId, about: str) -> NoticeId:
+    return NoticeId(derived_id(f"{session}:person:{about}"))
 
 
 def derived_id(key: str) -> MessageId:

@@ -15,6 +15,9 @@ def why_waiting(session: Session, message: Message) -> str | None:
     handoff = session.handoff
     if handoff is not None and message.handoff is None:
         return f"handoff {handoff.id} is under way; it comes after the new context's first prompt"
+    recovery = session.recovery
+    if recovery is not None and message.recovery is None:
+        return "the agent died and is being brought back; it comes after what it is told of that"
     ahead = [m for m in session.messages if is_waiting(session, m)]
     first = min(ahead, key=queue_order, default=message)
     if message.state is MessageState.QUEUED and first.id != message.id and ahead:
@@ -35,7 +38,8 @@ _STATE_REASONS = {
     State.STARTING: "the agent is starting",
     State.WORKING: "the agent is working; it comes at the turn's end",
     State.WAITING: Obstacle.DIALOG.words,
-    State.CRASHED: "the agent died; it can only be ended, with sm kill",
+    State.CRASHED: "the agent died; bring it back with sm recover",
+    State.RECOVERING: "the agent is being started again",
     State.ENDED: "the session has ended",
     State.UNKNOWN: "nothing is known about the agent's state",
 }

@@ -6,7 +6,8 @@ Pure: events in, a new state and effects out. No clock, no tmux, no database.
 from dataclasses import replace
 from typing import assert_never
 
-from sm.core import delivery, handoff, monitor, reminder, turn, usage, walkaway
+from sm.core import delivery, handoff, monitor, recovery, reminder, turn, usage, walkaway
+from sm.core.crash import BY_HAND, Cause, Crash
 from sm.core.effects import (
     CaptureArtifacts,
     CheckPane,
@@ -19,14 +20,17 @@ from sm.core.effects import (
     LetGoPane,
     ReadActivity,
     ReadUsage,
+    RecoverAgent,
     RelaunchAgent,
     RenameTmux,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     ActivitySeen,
     AgentExited,
     AgentKilled,
+    AgentRecovered,
     AgentRelaunched,
     AgentStarted,
     ArtifactsCaptured,
@@ -57,13 +61,17 @@ from sm.core.events import (
     NoticeQueued,
     PaneLetGo,
     PaneSeen,
+    PersonTold,
     PromptAccepted,
+    RecoveryFailed,
+    RecoveryRequested,
     RelaunchRefused,
     ReminderCancelled,
     ReminderSet,
     Renamed,
     ScreenSeen,
     SessionAdopted,
+    SessionInherited,
     SessionRequested,
     StatusSeen,
     TerminalLost,
@@ -79,7 +87,7 @@ from sm.core.events import (
     UsageSeen,
 )
 from sm.core.ids import MessageId
-from sm.core.notices import notice
+from sm.core.message import MessageState
 from sm.core.state import AS_IT_COMES, Context, Exit, Session, Sighting, Source, State
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -88,8 +96,10 @@ ASK_AGAIN_AFTER = 2.0
 """A start or an end that tmux did not answer to is asked for again."""
 
 
-def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
+def create(event: SessionRequested | SessionAdopted | SessionInherited, now: float) -> Result:
     """A new session, and the request to start its agent or to take over the one that runs."""
+    if isinstance(event, SessionInherited):
+        return _inherited(event, now)
     is_adopted = isinstance(event, SessionAdopted)
     says = "asked to adopt it" if is_adopted else "asked for"
     asked = Sighting(source=Source.PERSON, says=says, at=now)
@@ -115,8 +125,26 @@ def create(event: SessionRequested | SessionAdopted, now: float) -> Result:
         monitored=isinstance(event, SessionAdopted) or event.monitored,
         walkaway=None if isinstance(event, SessionAdopted) else event.walkaway,
         wrapped=isinstance(event, SessionRequested) and event.wrapped,
+        rescue=event.rescue if isinstance(event, SessionRequested) else BY_HAND,
     )
     return session, (_beginning(session),)
+
+
+def _inherited(event: SessionInherited, now: float) -> Result:
+    """A session that lived in somebody's terminal. From here on it is one in tmux like others."""
+    session = replace(
+        event.session,
+        name=event.name,
+        wrapped=False,
+        ways=event.ways,
+        rescue=event.rescue,
+        bell=False,
+        lost=False,
+    )
+    if session.exit is not None:
+        return session, ()
+    end = AgentExited(status=None, signal=None, evidence=event.evidence, cause=Cause.WRAPPER)
+    return advance(session, end, now)
 
 
 def _beginning(session: Session) -> Effect:
@@ -133,9 +161,12 @@ def advance(session: Session, event: Event, now: float) -> Result:
     passed, moved = handoff.due(session, now)
     if passed is not session:
         session = _settle(passed, None, now)
+    back, told = recovery.due(session, now)
+    if back is not session:
+        session = _settle(back, None, now)
     session = monitor.outdated_withdrawn(session, now)
     session, begun = delivery.due(session, now)
-    return session, (*effects, *taken, *moved, *begun)
+    return session, (*effects, *taken, *moved, *told, *begun)
 
 
 def _apply(session: Session, event: Event, now: float) -> Result:
@@ -177,6 +208,12 @@ def _apply(session: Session, event: Event, now: float) -> Result:
             | ClearRefused()
         ):  # fmt: skip
             return _hand_over(session, event, now)
+        case RecoveryRequested():
+            return recovery.requested(session, event, now)
+        case AgentRecovered():
+            return recovery.restarted(session, event, now)
+        case RecoveryFailed():
+            return recovery.failed(session, event, now)
         case ReminderSet():
             return reminder.set_(session, event), ()
         case ReminderCancelled():
@@ -186,8 +223,8 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case EffectFailed():
             return _effect_failed(session, event, now)
         case (
-            SessionRequested() | SessionAdopted() | NoticeQueued() | NoticeDropped()
-            | CommandErased() | HandoffFiled()
+            SessionRequested() | SessionAdopted() | SessionInherited() | NoticeQueued()
+            | NoticeDropped() | CommandErased() | HandoffFiled() | PersonTold()
         ):  # fmt: skip
             return session, ()
         case _:
@@ -250,16 +287,22 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return turn.relaunched(session, event, now)
         case RelaunchRefused():
             return handoff.relaunch_refused(session, event, now)
-        case LaunchFailed():
+        case LaunchFailed(reason=reason):
             intended = session.kill_requested
-            return replace(session, exit=Exit(status=None, signal=None, intended=intended)), ()
+            end = Exit(
+                status=None, signal=None, intended=intended, cause=Cause.START, evidence=reason
+            )
+            session = replace(session, exit=end)
+            return recovery.not_started(session, reason, now), ()
         case AgentExited():
             return _exited(session, event, now)
         case PaneSeen():
             return replace(session, lost=False), ()
         case TerminalLost():
             session = replace(session, lost=True)
-            if session.pane is None:
+            if session.recovery is not None and session.exit is not None:
+                session = session.with_timer(recovery.ASK_AGAIN, now + recovery.ASK_AGAIN_AFTER)
+            elif session.pane is None:
                 session = session.with_timer("launch", now + ASK_AGAIN_AFTER)
             return session, ()
         case KillRequested(spare=spare):
@@ -279,6 +322,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
         case DaemonStarted(ways=ways):
             session = replace(session, ways=ways, thresholds=event.thresholds or session.thresholds)
             session = walkaway.ruled(session, event.walkaway)
+            session = recovery.ruled(session, event.rescue)
             if not session.alive:
                 return session, ()
             session, told = monitor.checked(session, now)
@@ -290,7 +334,8 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__ for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff)
+    kind.__name__
+    for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff, TellPerson)
 )
 """Nothing waits for their outcome."""
 
@@ -305,6 +350,9 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
         return replace(session, exit=unknown, last_words=event.error), ()
     if event.effect in _IDLE_EFFECTS:
         return session, ()
+    if event.effect == RecoverAgent.__name__ and session.recovery is not None:
+        nothing = RecoveryFailed(recovery=session.recovery.id, reason=event.error)
+        return recovery.failed(session, nothing, now)
     if event.effect == KillAgent.__name__:
         return session.with_timer("kill", now + ASK_AGAIN_AFTER), ()
     if event.effect == CaptureArtifacts.__name__:
@@ -318,24 +366,43 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     if session.exit is not None or handoff.is_relaunching(session):
         return session, ()
     intended = session.kill_requested or session.leaving or event.left or event.status == 0
+    crash = _crash(session, event, now)
     session = replace(
         session,
-        exit=Exit(status=event.status, signal=event.signal, intended=intended),
+        exit=Exit(
+            status=event.status,
+            signal=event.signal,
+            intended=intended,
+            cause=event.cause,
+            evidence=event.evidence,
+        ),
         ready=False,
         lost=False,
     )
-    words = _last_words(event)
     if not intended:
-        session = replace(session, last_words=words)
+        session = replace(session, last_words=crash.words)
     else:
         session = reminder.dropped(session)
-    session, told = turn.finish_turn(session, now, how=words)
+    session, told = turn.finish_turn(session, now, how=crash.words)
     session, sought = delivery.agent_gone(session)
     effects = (*told, *sought, *((LetGoPane(),) if session.adopted else ()))
-    if not intended and session.parent is not None:
-        crash = notice(session, session.parent, "crash", f"{session.name} crashed: {words}", now)
-        effects = (*effects, crash)
-    return session, effects
+    if intended:
+        return session, effects
+    session, planned = recovery.crashed(session, crash, now)
+    return session, (*effects, *planned)
+
+
+def _crash(session: Session, event: AgentExited, now: float) -> Crash:
+    """What its end, if nobody wanted it, has cut."""
+    taken = tuple(m.id for m in session.messages if m.state is MessageState.ACCEPTED)
+    return Crash(
+        at=now,
+        cause=event.cause,
+        words=_last_words(event),
+        busy=session.turn is not None,
+        dialog=session.dialog,
+        taken=taken,
+    )
 
 
 def _killed(session: Session, now: float) -> Result:
@@ -364,6 +431,12 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
         return delivery.confirm_due(session, now)
     if kind == "expire":
         return delivery.expired(session, MessageId(what), now)
+    if kind == recovery.TIMER:
+        return recovery.timer_fired(session, now)
+    if kind == recovery.ASK_AGAIN:
+        return recovery.asked_again(session)
+    if kind == recovery.DEADLINE:
+        return recovery.deadline(session, now)
     if kind == "launch" and session.pane is None and session.exit is None:
         return session, (_beginning(session),)
     if kind == "kill":
@@ -394,7 +467,9 @@ def _sighting(session: Session, event: Event, now: float) -> Sighting | None:
         case ScreenSeen(screen=screen):
             says = f"{screen.sign.value} on the screen"
             return Sighting(source=Source.SCREEN, says=says, at=now)
-        case AgentStarted(pane=pane) | AgentRelaunched(pane=pane):
+        case AgentRecovered() if session.alive:
+            return None
+        case AgentStarted(pane=pane) | AgentRelaunched(pane=pane) | AgentRecovered(pane=pane):
             how = "taken over" if session.adopted else "started"
             return Sighting(source=Source.TMUX, says=f"pane {pane.id} {how}", at=now)
         case PaneSeen(evidence=evidence) | AgentKilled(evidence=evidence):
@@ -430,9 +505,11 @@ def _settle(session: Session, sighting: Sighting | None, now: float) -> Session:
 
 
 def _judge(session: Session) -> State:
+    recovering = session.recovery is not None
     if session.exit is not None:
         is_over = session.exit.intended or session.kill_requested
-        return State.ENDED if is_over else State.CRASHED
+        gone = State.RECOVERING if recovering else State.CRASHED
+        return State.ENDED if is_over else gone
     if session.pane is None:
         return State.STARTING
     if session.lost:
@@ -442,6 +519,10 @@ def _judge(session: Session) -> State:
     if session.turn is not None:
         return State.WORKING
     if session.ready:
+        if recovering:
+            return State.RECOVERING
         passing = session.handoff
         return State.ROTATING if passing is not None and passing.is_moving else State.IDLE
-    return State.STARTING if session.proves else State.UNKNOWN
+    if not session.proves:
+        return State.UNKNOWN
+    return State.RECOVERING if recovering else State.STARTING

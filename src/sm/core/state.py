@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
 from operator import attrgetter
 
+from sm.core.crash import BY_HAND, Cause, Crash, Recovery, RecoveryRules
 from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PromptId, ReminderId, SessionId
 from sm.core.message import TYPING, Message, Route, Way
 from sm.core.passage import Handoff
@@ -31,6 +32,7 @@ class State(StrEnum):
     """No evidence allows a claim. Never taken for idle."""
 
 
+REMEMBERED_RECOVERIES = 10
 _TYPED = frozenset({Route.PASTE, Route.INTERRUPT})
 
 
@@ -307,6 +309,10 @@ class Exit:
     status: int | None
     signal: int | None
     intended: bool
+    cause: Cause = Cause.UNKNOWN
+    """What took the agent; of an end that was intended it says nothing."""
+    evidence: str = ""
+    """What speaks for that cause, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,6 +382,19 @@ class Session:
     """The agent reported that a person told it to exit."""
     exit: Exit | None = None
     last_words: str = ""
+    failure: str = ""
+    """The error the last turn ended with, until the next prompt is accepted."""
+
+    rescue: RecoveryRules = BY_HAND
+    """How it is brought back when its agent dies."""
+    crash: Crash | None = None
+    """The last one."""
+    crashes: tuple[float, ...] = ()
+    """When its agent died by itself, as far as that still counts."""
+    hopeless: str = ""
+    """Why it is not brought back by itself any more."""
+    recoveries: tuple[Recovery, ...] = ()
+    """The last ones, oldest first; the last may be under way."""
 
     messages: tuple[Message, ...] = ()
     """The open ones by number, and those the last event closed."""
@@ -447,6 +466,17 @@ class Session:
             messages=tuple(m for m in self.messages if m.is_open),
             handoffs=tuple(h for h in self.handoffs if h.is_open),
         )
+
+    @property
+    def recovery(self) -> Recovery | None:
+        """The one that is under way."""
+        last = self.recoveries[-1] if self.recoveries else None
+        return last if last is not None and last.is_open else None
+
+    def with_recovery(self, recovery: Recovery) -> "Session":
+        """The session with one recovery added, or the last one replaced."""
+        others = tuple(r for r in self.recoveries if r.id != recovery.id)
+        return replace(self, recoveries=(*others, recovery)[-REMEMBERED_RECOVERIES:])
 
     def timer(self, key: str) -> Timer | None:
         return next((t for t in self.timers if t.key == key), None)

@@ -26,6 +26,16 @@ class Pane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Which server answered. Pane ids begin again at %0 on another one."""
+
+    pid: int
+    started: int
+    """When, by the clock on the wall."""
+    socket_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PaneStatus:
     """One pane as tmux lists it."""
 
@@ -61,6 +71,8 @@ class View:
     """The mark of the last Escape pressed for an urgent message."""
     session: SessionId | None = None
     """Whose pane it is, by the tag kept by tmux itself: ids begin again on a new server."""
+    pid: int | None = None
+    """The process the pane was made for, or has been given since."""
 
 
 class Sign(StrEnum):

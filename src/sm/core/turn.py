@@ -7,9 +7,11 @@ never counted. A turn can end with no hook at all; then the screen is the eviden
 from dataclasses import replace
 
 from sm.core import delivery, handoff, monitor, usage, walkaway
+from sm.core.crash import Manner
 from sm.core.effects import Effect, ReadActivity
 from sm.core.events import (
     ActivitySeen,
+    AgentRecovered,
     AgentRelaunched,
     CompactionBegun,
     ContextCompacted,
@@ -126,11 +128,13 @@ def context_started(session: Session, event: ContextStarted, now: float) -> Resu
 
 
 def _begun_anew(
-    session: Session, old: Context, now: float, evidence: str, began_at: float
+    session: Session, old: Context, now: float, evidence: str, began_at: float, *, how: str = ""
 ) -> Result:
     """The session in another context: levels are armed, and a handoff may have come through."""
     session = replace(handoff.revived(session, now), tasks=())
     passing = session.handoff
+    if not how:
+        how = f"handoff {passing.id}" if passing is not None and passing.clears else "cleared"
     if old.id is not None:
         past = PastContext(
             number=old.number,
@@ -138,7 +142,7 @@ def _begun_anew(
             transcript=old.transcript,
             tokens=old.usage.tokens if old.usage is not None else None,
             ended_at=now,
-            how=f"handoff {passing.id}" if passing is not None and passing.clears else "cleared",
+            how=how,
         )
         first, *then = *session.lineage, past
         # The first one stays: it holds what all the others are about.
@@ -174,7 +178,9 @@ def prompt_accepted(session: Session, event: PromptAccepted, now: float) -> Resu
         session, effects = finish_turn(session, now, how="a newer prompt was accepted")
     session = delivery.accept(session, arrived, event.hook.prompt, now, evidence)
     turn = Turn(prompt=event.hook.prompt, started_at=event.hook.at)
-    session = replace(session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0)
+    session = replace(
+        session, turn=turn, dialog=None, ready=True, refusals=0, stop_replies=0, failure=""
+    )
     return session, effects
 
 
@@ -246,6 +252,7 @@ def turn_ended(
         stopped=hook.prompt,
         tasks=tasks,
         ready=True,
+        failure=failure,
     )
     if last_words or failure:
         session = replace(session, last_words=last_words or f"error: {failure}")
@@ -348,6 +355,35 @@ def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
     )
     evidence = f"started again as process {event.pane.pid}, context {(event.context or '')[:8]}"
     return _begun_anew(session, old, now, evidence, now)
+
+
+def recovered(session: Session, event: AgentRecovered, now: float) -> Result:
+    """Its agent died and was started again: a new process, perhaps in its old context."""
+    old = session.context
+    is_fresh = event.manner is Manner.FRESH
+    session = replace(
+        session,
+        pane=event.pane,
+        launched_at=now,
+        exit=None,
+        turn=None,
+        context=Context(number=old.number + 1, id=event.context) if is_fresh else old,
+        tasks=event.survivors,
+        # What the dead one still has to say is of before.
+        turn_ended_at=max(session.turn_ended_at, now),
+        given_up=None,
+        ready=False,
+        bell=False,
+        dialog=None,
+        leaving=False,
+        lost=False,
+        draft="",
+        stop_replies=0,
+    )
+    if not is_fresh:
+        return session, ()
+    evidence = f"started again as process {event.pane.pid}"
+    return _begun_anew(session, old, now, evidence, now, how=f"recovery {event.recovery}")
 
 
 def activity_seen(session: Session, event: ActivitySeen) -> Session:

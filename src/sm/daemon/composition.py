@@ -1,13 +1,18 @@
 """The engine with everything it needs, the same for the daemon and for a wrapped agent."""
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from sm.adapters.agents import Dialects
-from sm.adapters.archive.render import render
+from sm.adapters.archive.render import render, tail
+from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.adapters.folders import SessionFolders
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.inbox import Inboxes
+from sm.adapters.notify.book import NoticeBook
+from sm.adapters.notify.person import Person
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock
+from sm.core.crash import RecoveryRules
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.state import Limit, Thresholds, WalkAway
@@ -15,7 +20,18 @@ from sm.daemon.tokens import Tokens
 from sm.engine.actor import Log
 from sm.engine.engine import Engine, HandoffRules
 from sm.engine.ports import Channels, Store, Terminal
-from sm.settings.config import ContextMonitor, Settings, percent, seconds, size
+from sm.engine.recoveries import RecoveryTerms
+from sm.engine.snapshots import SnapshotRules
+from sm.settings.config import (
+    ContextMonitor,
+    RecoverySettings,
+    Settings,
+    crash_budget,
+    expanded,
+    percent,
+    seconds,
+    size,
+)
 from sm.settings.home import Home
 
 Routes = Callable[[str], Collection[Route]]
@@ -53,6 +69,13 @@ def compose(
         redact=redact,
         handoffs=HandoffFolders(folders.folder, redact=redact),
         channels=channels,
+        notices=Person(
+            NoticeBook(home.notices),
+            show=terminal.tell,
+            command=settings.notify.command,
+            redact=redact,
+            log=log,
+        ),
         handoff_rules=HandoffRules(
             largest_document=size(rules.max_document),
             teach_agents=rules.teach_agents,
@@ -61,12 +84,30 @@ def compose(
                 deadline=seconds(rules.deadline), cooldown=seconds(rules.cooldown), limit=restarts
             ),
         ),
+        recovery_terms=_recovery_terms(settings.recovery),
         render=render,
+        tail=tail,
         inbox=Inboxes(folders),
         routes=routes,
         thresholds=_thresholds(settings.context_monitor),
         hook_url=hook_url,
+        snapshots=SnapshotFolders(_snapshot_folder(settings.recovery, folders)),
+        snapshot_rules=SnapshotRules(
+            enabled=settings.recovery.enabled,
+            interval=seconds(settings.recovery.snapshot_interval),
+            lines=settings.recovery.max_context_lines,
+        ),
     )
+
+
+def _snapshot_folder(
+    recovery: RecoverySettings, folders: SessionFolders
+) -> Callable[[SessionId], Path]:
+    """Where each session's snapshots are."""
+    if recovery.snapshot_dir:
+        place = Path(expanded(recovery.snapshot_dir))
+        return lambda session: place / session
+    return lambda session: folders.folder(session) / "snapshots"
 
 
 def allowed_routes(settings: Settings) -> Routes:
@@ -87,6 +128,20 @@ def _redactor(settings: Settings) -> Callable[[str], str]:
         return Redactor(patterns=settings.redaction.patterns).redact(text)
 
     return redact
+
+
+def _recovery_terms(recovery: RecoverySettings) -> RecoveryTerms:
+    crashes, within = crash_budget(recovery.crash_budget)
+    # Without its environment, no agent can be brought back unasked.
+    is_auto = recovery.auto_recover and recovery.keep_environment
+    return RecoveryTerms(
+        rules=RecoveryRules(enabled=recovery.enabled, auto=is_auto, crashes=crashes, within=within),
+        at_once=recovery.at_once,
+        max_lines=recovery.max_context_lines,
+        budget=percent(recovery.context_budget),
+        template=recovery.prompts.template,
+        keeps_environment=recovery.keep_environment,
+    )
 
 
 def _thresholds(monitor: ContextMonitor) -> Thresholds:

@@ -31,13 +31,13 @@ LIFELINE = "SM_LIFELINE_FD"
 RESTARTS = "SM_RESTARTS"
 
 
-def run(worker: Sequence[str]) -> int:
-    """Hold the sockets until told to stop. Returns at once if another daemon already runs."""
+def run(worker: Sequence[str], *, taken: int = 0) -> int:
+    """Hold the sockets until told to stop. ``taken``: the status if another daemon runs."""
     home = Home.from_environment()
     home.make()
     # The folder first: it cannot be deleted while the store is in it, as the file can.
     if not lock_folder(home) or not lock_file(home):
-        return 0
+        return taken
     os.chdir("/")
     parent = Parent(worker, home)
     write_pid(home)

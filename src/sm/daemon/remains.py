@@ -1,26 +1,101 @@
-"""Tidies up after runs that were killed: what only a living one needs, and nothing else."""
+"""Runs that were killed: what only a living one needs goes, and its session becomes the daemon's.
+
+An agent ends with its wrapper; nobody else would bring it back.
+"""
 
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
-from sm.api.runs import home_of_run, runs, write_run
+from sm.adapters.store import StoreError, open_store
+from sm.api.runs import Run, home_of_run, runs, write_run
 from sm.core.ids import SessionId
+from sm.core.state import Session
+from sm.engine.engine import Engine
+from sm.engine.recoveries import Past
 from sm.settings.home import Home
 
+Started = Callable[[int], int | None]
+PAST = 1000
+"""So many of a session's closed messages and handoffs come with it."""
 
-def tidy_runs(home: Home, started: Callable[[int], int | None], now: float) -> list[str]:
-    """Forget the environment and the socket of every run whose wrapper is gone; their ids.
 
-    What it showed, its journal and its handoffs stay.
-    """
-    gone = [run for run in runs(home) if started(run["pid"]) != run["started"]]
+def killed(home: Home, started: Started) -> list[Run]:
+    """Every run whose wrapper is gone without having said so."""
+    return [run for run in runs(home) if started(run["pid"]) != run["started"]]
+
+
+def tidy_runs(home: Home, started: Started) -> list[str]:
+    """Take away the sockets of killed runs, at which others would ask in vain; their ids."""
+    gone = killed(home, started)
     for run in gone:
-        own = home_of_run(home, run["id"])
-        SessionFolders(own).forget_environment(SessionId(run["id"]))
         # On a full disk, the next one does it.
         with contextlib.suppress(OSError):
             Path(run["socket"]).unlink(missing_ok=True)
-            write_run(own, {**run, "ended_at": now})
     return [run["id"] for run in gone]
+
+
+async def inherit_runs(home: Home, engine: Engine, started: Started, now: float) -> list[str]:
+    """Make the sessions of killed runs the daemon's own, crashed as they are; their ids."""
+    return [
+        run["id"]
+        for run in killed(home, started)
+        if await _inherit(home, engine, run, started, now)
+    ]
+
+
+async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: float) -> bool:
+    own = home_of_run(home, run["id"])
+    session_id = SessionId(run["id"])
+    try:
+        left, past = await _left(own, session_id)
+    except StoreError:
+        left, past = None, Past(messages=(), handoffs=())
+    if left is not None and _agent_lives(left, started):
+        # Its leader is just ending it.
+        return False
+    is_crash = left is not None and (left.exit is None or not left.exit.intended)
+    if left is not None and is_crash and not left.kill_requested:
+        folders = SessionFolders(home)
+        folders.inherit(session_id, SessionFolders(own).folder(session_id))
+        words = f"its sm run (process {run['pid']}) was killed"
+        await engine.recoveries.inherit(left, past, evidence=words)
+        _take_spool(own, home)
+    else:
+        SessionFolders(own).forget_environment(session_id)
+    # Last: until then it is found again.
+    with contextlib.suppress(OSError):
+        Path(run["socket"]).unlink(missing_ok=True)
+        write_run(own, {**run, "ended_at": now})
+    return True
+
+
+async def _left(own: Home, session_id: SessionId) -> tuple[Session | None, Past]:
+    """What a run's own store says of its session."""
+    if not own.store.exists():
+        return None, Past(messages=(), handoffs=())
+    store = await open_store(own.store)
+    try:
+        session = next((s for s in await store.sessions() if s.id == session_id), None)
+        messages = await store.messages(to=session_id, limit=PAST)
+        handoffs = await store.handoffs(session=session_id, limit=PAST)
+    finally:
+        await store.close()
+    return session, Past(
+        messages=tuple(m for m in messages if not m.is_open),
+        handoffs=tuple(h for h in handoffs if not h.is_open),
+    )
+
+
+def _agent_lives(session: Session, started: Started) -> bool:
+    pane = session.pane
+    return pane is not None and started(pane.pid) == pane.started
+
+
+def _take_spool(own: Home, home: Home) -> None:
+    """What its agent reported last, when nobody listened any more."""
+    for path in sorted(own.spool.glob("*.hook")):
+        home.spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            path.replace(home.spool / path.name)

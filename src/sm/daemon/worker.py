@@ -26,7 +26,9 @@ from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
+from sm.api import scope
 from sm.api.runs import sockets_of_runs
+from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
@@ -34,7 +36,7 @@ from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
-from sm.daemon.remains import tidy_runs
+from sm.daemon.remains import inherit_runs, tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -49,6 +51,8 @@ PRUNE_EVERY = 6 * 3600.0
 GARBAGE = 10_000
 """Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
 FILES_LOOK_EVERY = 2.0
+RUNS_LOOK_EVERY = 2.0
+WINDOWS_LOOK_AFTER = 0.2
 
 
 def main() -> int:
@@ -88,6 +92,7 @@ class Worker:
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
+        self.window_closed = asyncio.Event()
 
     async def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -120,8 +125,7 @@ class Worker:
         SessionFolders(self.home).write_scripts()
         store = await self.open_store()
         processes = ProcessTable()
-        for run in tidy_runs(self.home, processes.started, self.started_at):
-            self.log.warning("A run was killed", run=run)
+        tidy_runs(self.home, processes.started)
         terminal = self._terminal(processes)
         router = TmuxRouter(terminal, home=self.home.tag, started=processes.started)
         engine = self._engine(store, router, processes)
@@ -146,8 +150,11 @@ class Worker:
             conf=conf,
             started=processes.started,
             history_limit=limit,
+            apart=scope.words(before=unit_name(self.home)),
         )
-        terminal.notify(connected=self.tmux_found.set, lost=lambda: None)
+        terminal.notify(
+            connected=self.tmux_found.set, lost=lambda: None, closed=self.window_closed.set
+        )
         return terminal
 
     def _engine(self, store: Store, terminal: TmuxRouter, processes: ProcessTable) -> Engine:
@@ -196,7 +203,9 @@ class Worker:
                 tasks.create_task(intake.run()),
                 tasks.create_task(self._prune(engine)),
                 tasks.create_task(self._recheck(engine)),
+                tasks.create_task(self._mind_windows(engine)),
                 tasks.create_task(self._mind_files()),
+                tasks.create_task(self._mind_runs(engine)),
             ]
             await serve(app, guarded, self.sockets, self.stopping)
             for chore in chores:
@@ -213,6 +222,17 @@ class Worker:
                 self.log.warning("The past could not be dropped", why=str(error))
             else:
                 self.log.info("Dropped what is older than the retention", rows=dropped)
+
+    async def _mind_runs(self, engine: Engine) -> None:
+        """Whose wrapper was killed, is ours to bring back."""
+        processes = ProcessTable()
+        while True:
+            try:
+                for run in await inherit_runs(self.home, engine, processes.started, time.time()):
+                    self.log.warning("A run was killed; its session is ours now", run=run)
+            except (NotStoredError, OSError) as error:
+                self.log.warning("A killed run could not be taken over", why=str(error))
+            await asyncio.sleep(RUNS_LOOK_EVERY)
 
     async def _mind_files(self) -> None:
         """Have the parent restore what was deleted under us; of the store it can only be told."""
@@ -240,6 +260,15 @@ class Worker:
             self.tmux_found.clear()
             for session in list(engine.loop.sessions):
                 await engine.watch.inspect(session.id)
+
+    async def _mind_windows(self, engine: Engine) -> None:
+        """An agent may outlive its window and notice nothing; nor does the kernel."""
+        while True:
+            await self.window_closed.wait()
+            # Of many that are closed at once, the list is asked for once.
+            await asyncio.sleep(WINDOWS_LOOK_AFTER)
+            self.window_closed.clear()
+            await engine.watch.find_closed()
 
 
 def _inode(path: Path) -> int | None:

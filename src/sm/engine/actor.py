@@ -19,11 +19,13 @@ from sm.core.effects import (
     QueueNotice,
     ReadActivity,
     ReadUsage,
+    RecoverAgent,
     RelaunchAgent,
     RenameTmux,
     RingBell,
     SeekMessage,
     TakePane,
+    TellPerson,
 )
 from sm.core.events import (
     AgentKilled,
@@ -43,6 +45,8 @@ from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
 from sm.engine.reader import Reader
+from sm.engine.recoverer import Recoverer
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -64,6 +68,8 @@ class Actor:
         reader: Reader,
         archivist: Archivist,
         filing: Filing,
+        recoverer: Recoverer,
+        telling: Telling,
         log: Log,
     ) -> None:
         self._terminal = terminal
@@ -71,6 +77,8 @@ class Actor:
         self._reader = reader
         self._archivist = archivist
         self._filing = filing
+        self._recoverer = recoverer
+        self._telling = telling
         self._launcher = launcher
         self._log = log
         self._waiting: dict[SessionId, asyncio.Queue[PendingEffect]] = {}
@@ -149,6 +157,8 @@ class Actor:
                 return await self._launcher.launch(self.loop.session(session_id))
             case RelaunchAgent():
                 return await self._launcher.relaunch(self.loop.session(session_id), effect)
+            case RecoverAgent():
+                return await self._recoverer.recover(self.loop.session(session_id), effect)
             case TakePane():
                 return await self._launcher.adopter.take(self.loop.session(session_id))
             case LetGoPane():
@@ -183,6 +193,8 @@ class Actor:
                 return await self._typist.erase(session_id, effect)
             case QueueNotice():
                 return self._notice(effect)
+            case TellPerson():
+                return await self._telling.tell(self.loop.session(session_id), effect)
             case _:
                 assert_never(effect)
 

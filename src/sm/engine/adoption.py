@@ -5,11 +5,12 @@ Whatever cannot be told for certain is refused, with what was found in its place
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from sm.core.adoption import Found, Process, Spot
+from sm.core.crash import Cause
 from sm.core.events import (
     AgentExited,
     AgentKilled,
@@ -24,6 +25,7 @@ from sm.core.ids import ContextId, SessionId
 from sm.core.launch import LaunchFailedError, TerminalUnreachableError
 from sm.core.state import Adoption, Session
 from sm.core.terminal import AgentStatus, Pane
+from sm.engine.inquest import Inquest, Seen
 from sm.engine.looking import look_at
 from sm.engine.ports import Dialects, Processes, Terminal
 
@@ -58,8 +60,14 @@ class Candidate:
 
 class Adopter:
     def __init__(
-        self, terminal: Terminal, dialects: Dialects, processes: Processes, logs: Logs
+        self,
+        terminal: Terminal,
+        dialects: Dialects,
+        processes: Processes,
+        logs: Logs,
+        inquest: Inquest,
     ) -> None:
+        self._inquest = inquest
         self._terminal = terminal
         self._dialects = dialects
         self._processes = processes
@@ -196,24 +204,32 @@ class Adopter:
         """Is the agent still there? Its pane may be a shell's, which lives on without it."""
         pane = session.pane
         if pane is None:
-            return AgentExited(status=None, signal=None, evidence="it has no pane")
-        if self._processes.started(pane.pid) != pane.started:
-            return self._gone(session, pane)
+            return await self._inquest.exited(session, None)
+        is_there = self._processes.started(pane.pid) == pane.started
         try:
             view = await look_at(self._terminal, session)
         except TerminalUnreachableError as error:
-            return TerminalLost(reason=str(error))
-        if view is None:
-            evidence = f"pane {pane.id} is gone, its process lives on"
-            return AgentExited(status=None, signal=None, evidence=evidence)
-        return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+            if self._inquest.lives(session) or self._is_recognised(session, pane):
+                return TerminalLost(reason=str(error))
+            return await self._gone(session, error)
+        if view is not None and is_there:
+            return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+        return await self._gone(session, view)
 
-    def _gone(self, session: Session, pane: Pane) -> AgentExited:
-        """Nobody can tell us its exit code. One that took its leave removed its own file."""
+    def _is_recognised(self, session: Session, pane: Pane) -> bool:
+        """It carries no mark of ours; but an agent of its kind at its very pid and start is it."""
+        found = self._dialects.named(session.agent).find(self._processes.tree(pane.pid))
+        return (pane.pid, pane.started) in map(_process, found)
+
+    async def _gone(self, session: Session, seen: Seen) -> AgentExited:
+        """Of one in a person's shell nobody can tell the exit code. One that took its leave has
+        removed its own file."""
+        gone = await self._inquest.exited(session, seen)
         left = session.context.transcript is not None and self.status(session) is None
-        how = ", and it took its leave" if left else ""
-        evidence = f"process {pane.pid} is gone{how}"
-        return AgentExited(status=None, signal=None, evidence=evidence, left=left)
+        # Whatever removed the file of an agent that a reboot took: nobody meant to end it.
+        if not left or gone.cause is Cause.REBOOT or self._inquest.lives(session):
+            return gone
+        return replace(gone, evidence=f"{gone.evidence}, and it took its leave", left=True)
 
     def status(self, session: Session) -> AgentStatus | None:
         pane, transcript = session.pane, session.context.transcript

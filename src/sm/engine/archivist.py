@@ -31,7 +31,7 @@ class Archivist:
     ) -> None:
         self._terminal = terminal
         self._handoffs = handoffs
-        self._drafts = drafts
+        self.drafts = drafts
         self._raw_log = raw_log
         self._largest = largest_document
 
@@ -81,7 +81,7 @@ class Archivist:
     async def _written(self, session: Session, handoff: Handoff) -> Kept | None:
         """The document sm writes, with what lies beside it; None where the disk takes nothing."""
         folder = self._handoffs.place(session.id, handoff.id)
-        written = await self._drafts.for_handoff(session, handoff, folder)
+        written = await self.drafts.for_handoff(session, handoff, folder)
         beside = {aside.name: aside.text for aside in written.asides}
         beside[ESSENCE_FILE] = written.essence
         try:
@@ -102,7 +102,7 @@ class Archivist:
         essence = self._handoffs.beside(session.id, handoff.id, ESSENCE_FILE)
         about = Loaded(
             id=handoff.id,
-            channel=self._drafts.channel(session.cwd),
+            channel=self.drafts.channel(session.cwd),
             context=handoff.context_id or session.id,
             kind=handoff.kind,
             document=handoff.document,
@@ -137,7 +137,7 @@ class Archivist:
             name=session.name,
             agent=session.agent,
             cwd=session.cwd,
-            at=self._drafts.clock.now(),
+            at=self.drafts.clock.now(),
             context=handoff.context,
             context_id=handoff.context_id,
             transcript=handoff.transcript,

@@ -45,9 +45,25 @@ from sm.engine.launcher import Folders, Launcher
 from sm.engine.looking import look_at
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.naming import RefusedError
-from sm.engine.ports import Channels, Clock, Dialects, Handoffs, Inbox, Processes, Store, Terminal
+from sm.engine.ports import (
+    Channels,
+    Clock,
+    Dialects,
+    Handoffs,
+    Inbox,
+    Notices,
+    Processes,
+    Snapshots,
+    Store,
+    Terminal,
+)
 from sm.engine.reader import Reader
+from sm.engine.recollection import Recollection, RecollectionRules
+from sm.engine.recoverer import Recoverer
+from sm.engine.recoveries import Environments, Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
+from sm.engine.snapshots import Photographer, SnapshotRules
+from sm.engine.telling import Telling
 from sm.engine.typist import Typist
 from sm.engine.watch import ProcessWatch, Watch
 
@@ -60,7 +76,7 @@ ENVELOPE = 200
 """Characters around a message's text, at most."""
 
 
-class SessionFolders(Folders, Protocol):
+class SessionFolders(Folders, Environments, Protocol):
     """The folders, as far as new sessions need them."""
 
     def discard(self, session: SessionId) -> None: ...
@@ -75,6 +91,9 @@ class SessionFolders(Folders, Protocol):
 
 Render = Callable[[Path, Path], list[str]]
 """A raw log and the sizes its window had, as lines of text."""
+
+Tail = Callable[[Path, Path, int], list[str]]
+"""Their last lines, at most so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +163,26 @@ class Engine:
         log: Log,
         identity: Callable[[SessionId], Mapping[str, str]],
         render: Render,
+        tail: Tail,
         inbox: Inbox,
         routes: Callable[[str], Collection[Route]],
         thresholds: Thresholds,
         handoffs: Handoffs,
         channels: Channels,
+        notices: Notices,
         handoff_rules: HandoffRules,
+        recovery_terms: RecoveryTerms,
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
+        snapshots: Snapshots,
+        snapshot_rules: SnapshotRules,
     ) -> None:
         self.store = store
         self.terminal = terminal
         self.dialects = dialects
         self.clock = clock
+        self.notices = notices
         self._folders = folders
         self._identity = identity
         self._render = render
@@ -165,7 +190,7 @@ class Engine:
         self._thresholds = thresholds
         self._hook_url = hook_url
         self._handoff_rules = handoff_rules
-        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url)
+        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(
@@ -190,7 +215,40 @@ class Engine:
             pid=os.getpid(),
             expiry=handoff_rules.expiry,
         )
-        self._actor = Actor(terminal, typist, self._launcher, reader, archivist, self.filing, log)
+        self.recoverer = Recoverer(
+            terminal,
+            processes,
+            dialects,
+            self._launcher,
+            Recollection(
+                drafts=self.drafts,
+                log=lambda session, lines: tail(
+                    Path(folders.raw_log(session)), Path(folders.sizes_log(session)), lines
+                ),
+                snapshot=lambda session: last_kept(snapshots, session),
+                rules=RecollectionRules(
+                    percent=recovery_terms.budget,
+                    lines=recovery_terms.max_lines,
+                    template=recovery_terms.template,
+                ),
+            ),
+            clock,
+            at_once=recovery_terms.at_once,
+            sessions=lambda: self.loop.sessions,
+            next_commit=lambda: self.loop.next_commit(),
+            message=store.message,
+        )
+        self._actor = Actor(
+            terminal,
+            typist,
+            self._launcher,
+            reader,
+            archivist,
+            self.filing,
+            self.recoverer,
+            Telling(notices, clock),
+            log,
+        )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
         self.reports = Reports(
@@ -205,7 +263,28 @@ class Engine:
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
         )
+        self._rescue = recovery_terms.rules
+        self.recoveries = Recoveries(
+            self.loop,
+            self.recoverer,
+            folders,
+            clock,
+            terms=recovery_terms,
+            identity=identity,
+            clean=dialects.clean,
+            raw_log=folders.raw_log,
+            ways=self._ways,
+        )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
+        self.snapshots = Photographer(
+            self.loop,
+            terminal,
+            snapshots,
+            snapshot_rules,
+            log=log,
+            log_size=self._log_size,
+            redact=redact,
+        )
 
     @contextlib.asynccontextmanager
     async def running(
@@ -226,11 +305,12 @@ class Engine:
                 await drain(self)
             self.loop.start_timers()
             for session in list(self.loop.sessions):
-                if session.alive:
+                if session.state is not State.ENDED:
                     started = self._started(session, version)
                     ignore_outcome(self.loop.post(session.id, started))
             workers.append(tasks.create_task(self._actor.run()))
             workers.append(tasks.create_task(self.watch.run()))
+            workers.append(tasks.create_task(self.snapshots.run()))
             try:
                 yield self
                 # Only when leaving in peace: after a failure nobody commits any more.
@@ -249,6 +329,7 @@ class Engine:
             ways=ways,
             thresholds=self._thresholds,
             walkaway=self._handoff_rules.walkaway,
+            rescue=self._rescue,
         )
 
     # --- reading -------------------------------------------------------------------------
@@ -298,6 +379,12 @@ class Engine:
 
     def raw_log(self, session_id: SessionId) -> str:
         return self._folders.raw_log(session_id)
+
+    def _log_size(self, session_id: SessionId) -> int | None:
+        try:
+            return Path(self._folders.raw_log(session_id)).stat().st_size
+        except OSError:
+            return None
 
     async def rendered_log(self, session_id: SessionId) -> list[str]:
         raw, sizes = self._folders.raw_log(session_id), self._folders.sizes_log(session_id)
@@ -357,6 +444,7 @@ class Engine:
             monitored=request.monitored,
             walkaway=self._handoff_rules.walkaway if request.auto_handoff else None,
             wrapped=request.wrapped,
+            rescue=self._rescue,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
         await self.filing.learn({request.cwd})
@@ -480,6 +568,7 @@ class Engine:
         over = [s.id for s in self.loop.sessions if _was_over(s, before)]
         await self.loop.forget(over)
         for session_id in over:
+            await self.snapshots.forget(session_id)
             self._folders.discard(session_id)
         return rows + len(over)
 
@@ -580,6 +669,12 @@ class Engine:
                 await self.loop.post(session.id, ReminderCancelled(id=reminder_id))
                 return
         raise naming.NotFoundError(f"There is no reminder {reminder_id!r}. See: sm remind --list")
+
+
+def last_kept(snapshots: Snapshots, session: SessionId) -> tuple[str, float] | None:
+    """The text of the last snapshot, and when it was taken."""
+    last = snapshots.last(session)
+    return None if last is None else (snapshots.read(session, last.name), last.at)
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

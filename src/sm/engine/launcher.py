@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from sm.core.adoption import Process
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
 from sm.core.events import (
-    AgentExited,
     AgentRelaunched,
     AgentStarted,
     Event,
@@ -19,7 +19,7 @@ from sm.core.events import (
     TerminalLost,
 )
 from sm.core.handoff import first_prompt, is_relaunching, outlived
-from sm.core.ids import SessionId
+from sm.core.ids import ContextId, SessionId
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -29,10 +29,11 @@ from sm.core.launch import (
 )
 from sm.core.passage import Handoff
 from sm.core.state import Session
-from sm.core.terminal import View
+from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
+from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Processes, Terminal
+from sm.engine.ports import Clock, Dialects, Processes, Terminal
 
 COMMAND_LENGTH = 200
 DEATH_SHOWN_WITHIN = 2.0
@@ -50,14 +51,28 @@ class Folders(Logs, Protocol):
     def folder(self, session: SessionId) -> Path: ...
 
     def prepare(
-        self, session: SessionId, line: AgentLine, environment: Mapping[str, str], cwd: str
+        self,
+        session: SessionId,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        recovery: Mapping[str, str] | None = None,
     ) -> None: ...
+
+    def recovery(self, session: SessionId) -> dict[str, str]:
+        """What was noted of the recovery it was last started by."""
 
     def environment(self, session: SessionId) -> dict[str, str]:
         """What the session's agent was started with; raises OSError."""
 
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
+
+
+def in_words(process: Process) -> str:
+    """A process as it is named to an agent."""
+    return f"process {process.pid}: {' '.join(process.command) or process.name}"[:COMMAND_LENGTH]
 
 
 def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
@@ -75,8 +90,10 @@ class Launcher:
         folders: Folders,
         dialects: Dialects,
         hook_url: Callable[[SessionId], str | None],
+        clock: Clock,
     ) -> None:
-        self.adopter = Adopter(terminal, dialects, processes, folders)
+        self.inquest = Inquest(terminal, processes, clock)
+        self.adopter = Adopter(terminal, dialects, processes, folders, self.inquest)
         self._terminal = terminal
         self._processes = processes
         self._folders = folders
@@ -127,12 +144,35 @@ class Launcher:
         tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
         await self._terminal.kill(session.id)
         return tuple(
-            f"process {one.pid}: {' '.join(one.command) or one.name}"[:COMMAND_LENGTH]
-            for one in tree[1:]
-            if self._processes.started(one.pid) == one.started
+            in_words(one) for one in tree[1:] if self._processes.started(one.pid) == one.started
         )
 
-    def _planned(self, session: Session, prompt: str) -> tuple[AgentLine, Mapping[str, str]]:
+    async def start_again(
+        self,
+        session: Session,
+        line: AgentLine,
+        environment: Mapping[str, str],
+        note: Mapping[str, str],
+    ) -> Pane:
+        """Start an agent that died in the place of its remains. Raises as the terminal does."""
+        await asyncio.to_thread(
+            lambda: self._folders.prepare(session.id, line, environment, session.cwd, recovery=note)
+        )
+        return await self._terminal.relaunch(self._pane_launch(session))
+
+    def noted(self, session: Session) -> dict[str, str]:
+        """What was noted of the recovery its agent was last started by."""
+        return self._folders.recovery(session.id)
+
+    def planned_again(
+        self, session: Session, resume: ContextId | None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
+        """How its agent is started once more: with its own record, or afresh."""
+        return self._planned(session, None, resume=resume)
+
+    def _planned(
+        self, session: Session, prompt: str | None, *, resume: ContextId | None = None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
         environment = self._folders.environment(session.id)
         request = LaunchRequest(
             session=session.id,
@@ -144,6 +184,8 @@ class Launcher:
             hook_command=str(self._folders.hook_command),
             hook_url=self._hook_url(session.id),
             prompt=prompt,
+            resume=resume,
+            afresh=True,
         )
         return self._dialects.named(session.agent).plan(request), environment
 
@@ -153,29 +195,25 @@ class Launcher:
             return await self.adopter.check(session)
         pane = session.pane
         if pane is None:
-            return AgentExited(status=None, signal=None, evidence="it has no pane")
-        lives = self._processes.started(pane.pid) == pane.started
+            return await self.inquest.exited(session, None)
+        is_there = self._processes.started(pane.pid) == pane.started
         try:
-            view = await self._settled_view(session, lives)
+            view = await self._settled_view(session, is_there)
         except TerminalUnreachableError as error:
-            if lives:
+            if self.inquest.lives(session):
                 return TerminalLost(reason=str(error))
-            return AgentExited(status=None, signal=None, evidence=f"process {pane.pid} is gone")
-        if view is None:
-            evidence = f"pane {pane.id} is gone" + (", its process lives on" if lives else "")
-            return AgentExited(status=None, signal=None, evidence=evidence)
-        if view.dead or not lives:
-            return AgentExited(
-                status=view.exit_status, signal=view.exit_signal, evidence=f"pane {pane.id} is dead"
-            )
-        return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+            return await self.inquest.exited(session, error)
+        # A pane that still has our tag and our process was not left by anything, a reboot included.
+        if view is not None and is_there and not view.dead and not is_replaced(session, view):
+            return PaneSeen(evidence=f"pane {pane.id} and process {pane.pid} are there")
+        return await self.inquest.exited(session, view)
 
     async def _settled_view(self, session: Session, lives: bool) -> View | None:
         """A view that agrees with the process table, or the last one if they never agree."""
         deadline = asyncio.get_running_loop().time() + DEATH_SHOWN_WITHIN
         while True:
             view = await look_at(self._terminal, session)
-            agrees = view is None or view.dead or lives
+            agrees = view is None or view.dead or lives or is_replaced(session, view)
             if agrees or asyncio.get_running_loop().time() > deadline:
                 return view
             await asyncio.sleep(0.02)

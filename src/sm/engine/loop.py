@@ -7,13 +7,20 @@ before the commit that holds it has returned.
 
 import asyncio
 import heapq
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from sm.core.crash import Recovery
 from sm.core.effects import Effect
-from sm.core.events import Event, SessionAdopted, SessionRequested, TimerFired
+from sm.core.events import (
+    Event,
+    SessionAdopted,
+    SessionInherited,
+    SessionRequested,
+    TimerFired,
+)
 from sm.core.ids import HookId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message
@@ -38,6 +45,8 @@ class UnknownSessionError(LookupError):
 class _Posted:
     entry: Entry
     waiter: asyncio.Future[Session]
+    recovered: tuple[Recovery, ...] = ()
+    """Recoveries that ended with it."""
 
 
 @dataclass(slots=True)
@@ -48,6 +57,15 @@ class Tally:
     commits: int = 0
     effects: int = 0
     failed_commits: int = 0
+    recoveries: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Those that are over, by cause, way and outcome."""
+    recovering: float = 0.0
+    """Seconds they took, all together."""
+
+    def count(self, recovery: Recovery) -> None:
+        way = recovery.manner.value if recovery.manner is not None else "none"
+        self.recoveries[recovery.crash.cause.value, way, recovery.state.value] += 1
+        self.recovering += (recovery.ended_at or recovery.asked_at) - recovery.asked_at
 
 
 class Loop:
@@ -149,7 +167,7 @@ class Loop:
         self._sessions[session_id] = entry.session
         self._note_timers(before, entry.session)
         waiter: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
-        self._posted.append(_Posted(entry, waiter))
+        self._posted.append(_Posted(entry, waiter, _recovered(before, entry.session)))
         self._posts += 1
         self._work.set()
         return waiter
@@ -165,7 +183,7 @@ class Loop:
     ) -> Entry:
         """The event with everything it leads to."""
         now = self.clock.now()
-        if isinstance(event, SessionRequested | SessionAdopted):
+        if isinstance(event, SessionRequested | SessionAdopted | SessionInherited):
             after, effects = create(event, now)
         elif before is None:
             raise UnknownSessionError(session_id)
@@ -176,8 +194,8 @@ class Loop:
             event=event,
             at=now,
             hook=hook,
-            messages=_changed(before, after),
-            handoffs=_passed(before, after),
+            messages=(*_brought(event).messages, *_changed(before, after)),
+            handoffs=(*_brought(event).handoffs, *_passed(before, after)),
             asked=tuple(self._numbered(session_id, effect) for effect in effects),
             finished=finished,
             changed=before is None or after.differs(before),
@@ -210,6 +228,8 @@ class Loop:
         for posted in batch:
             if not posted.waiter.cancelled():
                 posted.waiter.set_result(posted.entry.session)
+            for recovery in posted.recovered:
+                self.tally.count(recovery)
             for pending in posted.entry.asked:
                 self.tally.effects += 1
                 self._act(pending)
@@ -273,6 +293,22 @@ class Loop:
             self._arm()
 
 
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    messages: tuple[Message, ...] = ()
+    handoffs: tuple[Handoff, ...] = ()
+
+
+def _brought(event: Event) -> _Brought:
+    """The past of a session that others kept until now."""
+    if isinstance(event, SessionInherited):
+        return _Brought(event.messages, event.handoffs)
+    return _NOTHING
+
+
+_NOTHING = _Brought()
+
+
 def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
     if before is None:
         return after.messages
@@ -280,6 +316,13 @@ def _changed(before: Session | None, after: Session) -> tuple[Message, ...]:
         return ()
     known = {message.id: message for message in before.messages}
     return tuple(m for m in after.messages if known.get(m.id) is not m)
+
+
+def _recovered(before: Session | None, after: Session) -> tuple[Recovery, ...]:
+    if before is None or before.recoveries is after.recoveries:
+        return ()
+    open_before = {recovery.id for recovery in before.recoveries if recovery.is_open}
+    return tuple(r for r in after.recoveries if r.id in open_before and not r.is_open)
 
 
 def _passed(before: Session | None, after: Session) -> tuple[Handoff, ...]:

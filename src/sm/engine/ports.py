@@ -1,6 +1,6 @@
 """What the engine needs from the world, as protocols. Adapters fit them by shape."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,10 +12,21 @@ from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
 from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
+from sm.core.notices import PersonNotice
 from sm.core.passage import Captured, Facts, Handoff, Kept
+from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story
-from sm.core.terminal import AgentStatus, NoteState, Pane, PaneStatus, Record, Screen, View
+from sm.core.terminal import (
+    AgentStatus,
+    NoteState,
+    Pane,
+    PaneStatus,
+    Record,
+    Screen,
+    Server,
+    View,
+)
 
 
 class Store(Protocol):
@@ -80,6 +91,9 @@ class Terminal(Protocol):
 
     async def launch(self, launch: PaneLaunch) -> Pane: ...
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent in the place of one that died."""
+
     async def find(self, session: SessionId) -> Pane | None:
         """The pane tagged with this session, if this server has it."""
 
@@ -88,8 +102,16 @@ class Terminal(Protocol):
 
     async def look(self, pane: PaneId) -> View | None: ...
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """All that stands in the pane and its scrollback, as text; None if it is gone."""
+    async def server_of(self, pane: PaneId) -> Server:
+        """The server that answers where this pane was; raises ServerGoneError if none listens."""
+
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """What stands in the pane and its scrollback, as text; None if it is gone.
+
+        ``of``: only if the pane is this session's. ``lines``: the last ones alone.
+        """
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once: a pane that already carries this mark is left as it is."""
@@ -101,6 +123,9 @@ class Terminal(Protocol):
 
     async def rename(self, pane: PaneId, name: str) -> str:
         """Rename the pane's tmux session; the name it really got."""
+
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody who looks at a session of ours; to how many. Never raises."""
 
     async def kill(self, session: SessionId) -> None:
         """End the tmux session tagged with this session, if it is there."""
@@ -121,6 +146,8 @@ class Dialect(Protocol):
     name: str
     proves: bool
     """Whether it reports what it accepted."""
+    resumes: bool
+    """Whether it can be started again with its own record of a context."""
 
     def plan(self, request: LaunchRequest) -> AgentLine:
         """Raises LaunchFailedError when the program is not there."""
@@ -250,6 +277,28 @@ class Handoffs(Protocol):
         """What git says of a directory, or why it could not; empty where there is none."""
 
 
+class Snapshots(Protocol):
+    """What terminals held, in files that outlive them. Every call blocks: run it in a thread."""
+
+    def keep(self, session: SessionId, text: bytes, *, at: float, why: Why) -> Snapshot:
+        """Write a text down, unless the newest one says the same: then that. Raises OSError."""
+
+    def last(self, session: SessionId) -> Snapshot | None:
+        """The newest."""
+
+    def all(self, session: SessionId) -> list[Snapshot]:
+        """Newest first."""
+
+    def read(self, session: SessionId, name: str) -> str:
+        """What one of them says, with its secrets. Raises OSError."""
+
+    def prune(self, session: SessionId) -> None:
+        """Remove those that are too many. Raises OSError."""
+
+    def forget(self, session: SessionId) -> None:
+        """Remove all of them."""
+
+
 class Channels(Protocol):
     """Which project a folder belongs to, and the handoffs left there.
 
@@ -297,6 +346,22 @@ class Channels(Protocol):
     ) -> list[ChannelHandoff]: ...
 
 
+class Notices(Protocol):
+    """What the person is told, and what of it they have seen."""
+
+    async def tell(self, notice: PersonNotice) -> str:
+        """Tell it once, on every way there is; in words, what was done. Never raises."""
+
+    def all(self) -> list[PersonNotice]:
+        """What was told and not cleared, oldest first."""
+
+    async def see(self, notices: Collection[str]) -> None:
+        """These were shown to the person."""
+
+    async def clear(self) -> int:
+        """Put all of them away; how many there were."""
+
+
 class Processes(Protocol):
     """The process table."""
 
@@ -313,6 +378,18 @@ class Processes(Protocol):
 
     async def end(self, pid: int, started: int) -> bool:
         """End this very process, gently first; whether it is gone."""
+
+    def booted_at(self) -> float | None:
+        """When the host was started, where that can be told."""
+
+    def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
+        """What the kernel says about killing it for want of memory; None: nothing.
+
+        ``by_kill``: SIGKILL certainly ended it. Then a counter that rose is evidence too.
+        """
+
+    def marked(self, session: SessionId) -> list[Process]:
+        """Every living process that was started as this session's agent, or below it."""
 
 
 class Clock(Protocol):

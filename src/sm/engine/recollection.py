@@ -143,7 +143,7 @@ class Recollection:
             cwd=session.cwd,
             crash=crash,
             now=self.drafts.clock.now(),
-            transcript=(session.context.transcript or "") if sources.story.ended_at else "",
+            transcript=sources.transcript if sources.story.ended_at else "",
             exchanges=sources.exchanges,
             source=sources.source,
             story=sources.story,

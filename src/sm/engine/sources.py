@@ -40,8 +40,10 @@ class Sources:
     session: Session
     dialect: Dialect
     exchanges: tuple[Exchange, ...] = ()
+    transcript: str = ""
+    """The one they were read from."""
     source: str = ""
-    """What they were read from, if it is no transcript."""
+    """What else they were read from."""
     story: Story = field(default_factory=Story)
     shown: Shown | None = None
     requests: int = 0
@@ -52,40 +54,49 @@ class Sources:
     skipped: list[str] = field(default_factory=list)
 
     def read_transcript(self, room: int) -> None:
-        path = self.session.context.transcript
-        if path is None:
-            self._without_transcript("its agent told of none")
-            return
-        try:
-            self._read(Path(path), room)
-        except OSError as error:
-            self._without_transcript(_why(error))
+        """Of the context it was in. Where nothing was said in that one, of the one it came from: an
+        agent may die again before it is told anything."""
+        self.flaw = self._read("transcript", self.session.context.transcript, room)
+        for past in reversed(self.session.lineage):
+            if self.used or not past.how.startswith("recovery "):
+                return
+            self._read(f"transcript of context {past.number}", past.transcript, room)
 
-    def _read(self, path: Path, room: int) -> None:
-        story = self.dialect.read_story(path)
+    def _read(self, name: str, path: str | None, room: int) -> str | None:
+        """What is wrong with it."""
+        try:
+            why, flaw = self._read_file(name, path, room)
+        except OSError as error:
+            why, flaw = _why(error), None
+        if why is None:
+            return flaw
+        self.skipped.append(f"{name}: {why}")
+        return f"the transcript: {why}"
+
+    def _read_file(self, name: str, path: str | None, room: int) -> tuple[str | None, str | None]:
+        """Why it is of no use at all; or only not whole."""
+        if path is None:
+            return "its agent told of none", None
+        file = Path(path)
+        story = self.dialect.read_story(file)
         if story is None:
-            is_empty = path.stat().st_size == 0
-            why = "it is empty" if is_empty else "there is no record of a conversation in it"
-            self._without_transcript(why)
-            return
-        integrity = self.dialect.examine(path)
-        self.flaw, self.story = integrity.flaw, story
+            is_empty = file.stat().st_size == 0
+            return "it is empty" if is_empty else "there is no record of a conversation in it", None
+        integrity = self.dialect.examine(file)
+        self.story, self.transcript = story, path
         if integrity.torn:
             were = "was" if integrity.torn == 1 else "were"
             torn = count(integrity.torn, "torn line")
-            self.skipped.append(f"transcript: {torn} {were} skipped")
-        newest = self.dialect.read_exchanges(path, room)
+            self.skipped.append(f"{name}: {torn} {were} skipped")
+        newest = self.dialect.read_exchanges(file, room)
         given = [request for request in story.requests if not request.is_waiting]
         # An agent may work for days on what it was asked once.
         latest = () if any(one.is_request for one in newest) else tuple(given[-1:])
         waiting = tuple(request for request in story.requests if request.is_waiting)
         self.exchanges = (*map(_asked, latest), *newest, *map(_asked, waiting))
         self.requests, self.replies = len(story.requests), story.replies
-        self.used.append(f"transcript: {self._counted()}")
-
-    def _without_transcript(self, why: str) -> None:
-        self.skipped.append(f"transcript: {why}")
-        self.flaw = f"the transcript: {why}"
+        self.used.append(f"{name}: {self._counted()}")
+        return None, integrity.flaw
 
     def read_terminal(self, log: Log, lines: int, snapshot: Snapshot | None) -> None:
         self._show("terminal log", lambda: ("the terminal's log", log(self.session.id, lines)))

@@ -26,7 +26,7 @@ EVERY = 0.75
 HURRIED = 0.1
 SETTLED = 0.4
 """A status this young may be a flash; the hook that goes with it may still be on its way."""
-WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN})
+WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN, State.RECOVERING})
 
 
 class ProcessWatch(Protocol):
@@ -114,6 +114,17 @@ class Watch:
         if is_news and isinstance(event, AgentExited | TerminalLost | PaneSeen):
             return await self._tell(session_id, event)
         return True
+
+    async def find_closed(self) -> None:
+        """Ask after every agent whose pane is not among those there are."""
+        try:
+            there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
+        except TerminalUnreachableError:
+            return
+        ours = [s for s in self._loop.sessions if s.alive and not s.adopted]
+        for session in ours:
+            if session.pane is not None and (session.id, session.pane.id) not in there:
+                await self.inspect(session.id)
 
     async def _tell(self, session_id: SessionId, event: Event) -> bool:
         try:
@@ -206,7 +217,8 @@ def _contradicts(seen: Screen | AgentStatus, session: Session) -> bool:
     """Whether the agent shows something else than the state we claim."""
     match seen.sign:
         case Sign.PROMPT:
-            return session.state is not State.IDLE
+            is_told_first = session.state is State.RECOVERING and session.ready
+            return session.state is not State.IDLE and not is_told_first
         case Sign.DIALOG:
             return session.state is not State.WAITING
         case Sign.BUSY:

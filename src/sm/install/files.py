@@ -7,6 +7,7 @@ or must not be written is refused in words, before anything happens.
 import os
 import stat
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
 NEW_MODE = 0o600
@@ -102,3 +103,18 @@ def _check_unchanged(snapshot: Snapshot) -> None:
             f"{snapshot.path} was changed by another program just now. "
             "Nothing was written; try again."
         )
+
+
+def diff(snapshot: Snapshot, after: bytes | None) -> list[str]:
+    """A change as lines of a unified diff, without line ends."""
+    path = str(snapshot.path)
+    old, new = _lines(snapshot.content), _lines(after)
+    return list(unified_diff(old, new, path, path, lineterm=""))
+
+
+def _lines(content: bytes | None) -> list[str]:
+    """For reading: line ends apart, a missing last one told as diff tells it."""
+    text = (content or b"").decode(errors="replace")
+    lines = text.replace("\r\n", "\n").split("\n")
+    last = lines.pop()
+    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

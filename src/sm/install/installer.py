@@ -8,7 +8,6 @@ import fcntl
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from pathlib import Path
 from typing import Literal
 
@@ -44,9 +43,7 @@ class Plan:
 
     def diff(self) -> list[str]:
         """The change as lines of a unified diff, without line ends."""
-        path = str(self.before.path)
-        old, new = _lines(self.before.content), _lines(self.after)
-        return list(unified_diff(old, new, path, path, lineterm=""))
+        return files.diff(self.before, self.after)
 
 
 Kind = Literal["installed", "not installed", "partly", "outdated", "broken", "unheeded"]
@@ -229,14 +226,6 @@ def _left(text: str, record: Record | None) -> bytes | None:
     is_ours = record is not None and record.original is None
     is_empty = "".join(text.removeprefix("\ufeff").split()) in ("", "{}")
     return None if is_ours and is_empty else text.encode()
-
-
-def _lines(content: bytes | None) -> list[str]:
-    """For reading: line ends apart, a missing last one told as diff tells it."""
-    text = (content or b"").decode(errors="replace")
-    lines = text.replace("\r\n", "\n").split("\n")
-    last = lines.pop()
-    return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -125,6 +126,13 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Per agent, the routes sm may use; all of them where an agent is not named."""
 
 
+class Notify(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How the person is told besides."""
+
+    command: str = ""
+    """Run for each notice, without a shell; the text is its last argument and its input."""
+
+
 class RedactionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What is taken for a secret beyond what sm knows."""
 
@@ -142,6 +150,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     handoff: HandoffSettings = HandoffSettings()
     recovery: RecoverySettings = RecoverySettings()
     delivery: Delivery = Delivery()
+    notify: Notify = Notify()
     redaction: RedactionSettings = RedactionSettings()
     channels: dict[str, str] = {}
     """Folders, and the channel each belongs to with everything below it."""
@@ -200,6 +209,8 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     for agent, routes in settings.delivery.routes.items():
         is_fine = all(route in ROUTES for route in routes)
         yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
+    is_fine = _can(_words, settings.notify.command)
+    yield "notify.command", is_fine, 'a program with arguments such as "notify-send sm"'
     for name, pattern in settings.redaction.patterns.items():
         wrong = complaint(name, pattern)
         yield f"redaction.patterns.{name}", wrong is None, wrong or ""
@@ -307,6 +318,14 @@ def _is_below(low: str | int, high: str | int) -> bool:
     if isinstance(low, str) and isinstance(high, str):
         return percent(low) < percent(high)
     return True
+
+
+def _words(command: str) -> list[str]:
+    """A command's words; none for no command."""
+    found = shlex.split(command)
+    if "\0" in command or (found and not found[0]) or (command.strip() and not found):
+        raise ValueError(command)
+    return found
 
 
 def percent(text: str) -> float:

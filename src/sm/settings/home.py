@@ -97,6 +97,10 @@ class Home:
         return self.state / "channels"
 
     @property
+    def notices(self) -> Path:
+        return self.state / "notices.json"
+
+    @property
     def adopted(self) -> Path:
         """A file for each living adopted session: hooks of others are listened to meanwhile."""
         return self.state / "adopted"

@@ -14,7 +14,19 @@ from starlette.types import ASGIApp
 
 from sm.api.types import Health
 from sm.engine.engine import Engine
-from sm.web import contexts, drafts, handoffs, hooks, messages, openapi, sessions, system
+from sm.web import (
+    contexts,
+    drafts,
+    handoffs,
+    hooks,
+    messages,
+    notices,
+    openapi,
+    recoveries,
+    sessions,
+    snapshots,
+    system,
+)
 from sm.web.endpoint import Endpoint, problem, routes
 from sm.web.forwarding import Forwarding, Others
 
@@ -28,6 +40,9 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
         *messages.ENDPOINTS,
         *handoffs.ENDPOINTS,
         *drafts.ENDPOINTS,
+        *recoveries.ENDPOINTS,
+        *snapshots.ENDPOINTS,
+        *notices.ENDPOINTS,
         hooks.DOCUMENTED,
         hooks.DOCUMENTED_STRAY,
     )

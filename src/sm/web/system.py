@@ -97,4 +97,17 @@ def exposition(engine: Engine) -> bytes:
         ("sm_failed_commits", "Transactions that failed", tally.failed_commits),
     ):
         Counter(name, about, registry=registry).inc(value)
+    seconds = Counter(
+        "sm_recovery_seconds", "Seconds recoveries took since the daemon started", registry=registry
+    )
+    seconds.inc(tally.recovering)
+    recoveries = Counter(
+        "sm_recoveries", "Recoveries that are over since the daemon started",
+        ["cause", "way", "outcome"], registry=registry,
+    )  # fmt: skip
+    for (cause, way, outcome), count in tally.recoveries.items():
+        recoveries.labels(cause, way, outcome).inc(count)
+    hopeless = Gauge("sm_hopeless", "Sessions that are not brought back any more",
+                     registry=registry)  # fmt: skip
+    hopeless.set(sum(bool(session.hopeless) for session in engine.loop.sessions))
     return generate_latest(registry)

@@ -1,32 +1,41 @@
 """From the core's values to the contract's."""
 
 import socket
+from collections.abc import Callable
 
 import msgspec
 
 from sm.api.types import (
     CompactionView,
     ContextView,
+    CrashView,
+    ExitView,
     Explanation,
     HandoffView,
     MessageView,
+    RecoverableView,
+    RecoveryPlanView,
+    RecoveryView,
     ReminderView,
     SessionDetail,
     SessionView,
     SightingView,
     StoredEvent,
 )
-from sm.core import monitor
+from sm.core import monitor, recovery
 from sm.core.adoption import limits
 from sm.core.channel import ChannelHandoff, Status
+from sm.core.crash import Crash, Recovery
 from sm.core.handoff import why_open
 from sm.core.journal import Recorded
 from sm.core.message import Message, MessageState
 from sm.core.passage import Handoff
 from sm.core.reasons import why_waiting
-from sm.core.state import Compacted, Context, Reminder, Session, Sighting, Timer
+from sm.core.recollection import tokens
+from sm.core.state import Compacted, Context, Exit, Reminder, Session, Sighting, Timer
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
+from sm.engine.recoverer import Plan
 
 _HOST = socket.gethostname().split(".")[0]
 
@@ -47,10 +56,11 @@ def session_view(engine: Engine, session: Session) -> SessionView:
         "created_at": session.created_at,
         "context": context_view(context),
         "tmux": None
-        if pane is None or session.wrapped
+        if pane is None or not pane.id.startswith("%")
         else {"socket": pane.socket, "session": pane.session, "pane": pane.number},
         "queued": sum(m.state is MessageState.QUEUED for m in session.messages),
         "last_handoff": session.last_handoff,
+        "hopeless": session.hopeless or None,
     }
 
 
@@ -83,9 +93,10 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "compactions": session.context.compactions,
         "last_compaction": compaction_view(session.context.compacted),
         "last_words": session.last_words,
-        "exit": None
-        if exit_ is None
-        else {"status": exit_.status, "signal": exit_.signal, "intended": exit_.intended},
+        "crash": crash_view(session.crash),
+        "recoveries": [recovery_view(one) for one in session.recoveries],
+        "next_recovery": _next_recovery(session),
+        "exit": exit_view(exit_) if exit_ is not None else None,
         "reminders": [reminder_view(session, r) for r in session.reminders],
         "lineage": [
             {
@@ -104,6 +115,82 @@ def session_detail(engine: Engine, session: Session, raw_log: str) -> SessionDet
         "degraded": engine.degraded(session),
         "adopted": session.adopted,
         "limits": _limits(session),
+    }
+
+
+def _next_recovery(session: Session) -> float | None:
+    timer = session.timer(recovery.TIMER)
+    return timer.due if timer is not None else None
+
+
+def crash_view(crash: Crash | None) -> CrashView | None:
+    if crash is None:
+        return None
+    return {"at": crash.at, "cause": crash.cause.value, "reason": crash.words, "busy": crash.busy}
+
+
+def recovery_view(one: Recovery) -> RecoveryView:
+    return {
+        "id": one.id,
+        "state": one.state.value,
+        "way": one.manner and one.manner.value,
+        "by": one.by,
+        "cause": one.crash.cause.value,
+        "reason": one.crash.words,
+        "asked_at": one.asked_at,
+        "ended_at": one.ended_at,
+        "seconds": None if one.ended_at is None else one.ended_at - one.asked_at,
+        "steps": [{"step": s.step, "at": s.at, "evidence": s.evidence} for s in one.steps],
+    }
+
+
+def recoverable_view(session: Session, lines: int) -> RecoverableView:
+    crash, usage = session.crash, session.context.usage
+    return {
+        "id": session.id,
+        "name": session.name,
+        "agent": session.agent,
+        "state": session.state.value,
+        "cwd": session.cwd,
+        "crashed_at": crash.at if crash is not None else session.state_since,
+        "cause": crash.cause.value if crash is not None else "unknown",
+        "reason": crash.words if crash is not None else session.verdict.says,
+        "busy": crash is not None and crash.busy,
+        "lines": lines,
+        "percent": usage.percent if usage is not None else None,
+        "hopeless": session.hopeless or None,
+        "next_recovery": _next_recovery(session),
+    }
+
+
+def recovery_plan_view(
+    session: Session, plan: Plan, redact: Callable[[str], str]
+) -> RecoveryPlanView:
+    found = plan.recollected
+    return {
+        "session": session.id,
+        "name": session.name,
+        "way": plan.manner.value,
+        "why": plan.why,
+        "command": [redact(word) for word in plan.line.argv],
+        "prompt": plan.told,
+        "tokens": tokens(plan.told),
+        "lines": found.lines,
+        "requests": found.requests,
+        "replies": found.replies,
+        "last_activity": found.last_activity,
+        "sources": list(found.sources),
+        "skipped": list(found.skipped),
+    }
+
+
+def exit_view(exit_: Exit) -> ExitView:
+    return {
+        "status": exit_.status,
+        "signal": exit_.signal,
+        "intended": exit_.intended,
+        "cause": None if exit_.intended else exit_.cause.value,
+        "evidence": exit_.evidence,
     }
 
 
@@ -245,6 +332,9 @@ def _wait(timer: Timer, now: float) -> str:
         "reminder": f"reminder {what} is due",
         "usage": "reads from the transcript how full the context is",
         "handoff": "looks again how far the handoff has come",
+        "recover": "brings the agent back",
+        "recovery": "gives up waiting for the recovered agent's report",
+        "recovery-again": "asks tmux again to start the agent",
     }
     return f"{words.get(kind, timer.key)} in {max(0.0, timer.due - now):.1f} s"
 
@@ -261,10 +351,16 @@ def _facts(session: Session, now: float) -> list[str]:
         session.ready and "the agent has shown that it can take a prompt",
         attempt and f"message {attempt.message} is being given: {attempt.step.value}",
         session.exit and f"the process ended: {session.last_words or 'as asked'}",
+        session.exit and not session.exit.intended and _cause(session.exit),
         session.adopted and "its agent was adopted: sm did not start it",
         not session.proves and "this kind of agent reports nothing about itself",
     ]
     return [fact for fact in facts if fact]
+
+
+def _cause(exit_: Exit) -> str:
+    evidence = f" ({exit_.evidence})" if exit_.evidence else ""
+    return f"cause: {exit_.cause.value}{evidence}"
 
 
 def event_view(recorded: Recorded) -> StoredEvent:

@@ -36,6 +36,7 @@ from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import AUTO
+from sm.core.recovery import is_over
 from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
@@ -130,7 +131,7 @@ class Wrapper:
     async def run(self) -> int:
         self._folders.write_scripts()
         self._share_channels()
-        tidy_runs(self._home, self._processes.started, self._began)
+        tidy_runs(self._home, self._processes.started)
         with self._listening():
             async with self._engine() as (engine, intake):
                 return await self._agent(engine, intake)
@@ -246,11 +247,12 @@ class Wrapper:
         return cast("SessionDetail", found)["state"] not in ("ended", "crashed")
 
     async def _watch(self, engine: Engine) -> None:
-        """Until the agent's end."""
+        """Until the agent's end, if it is one: an agent that died may be brought back."""
         missing = None
-        while engine.session(self._id).exit is None:
+        while not is_over(session := engine.session(self._id)):
             now = time.monotonic()
-            is_there = await self._terminal.find(self._id) is not None
+            is_there = session.exit is not None
+            is_there = is_there or await self._terminal.find(self._id) is not None
             missing = None if is_there else missing or now
             if missing is not None and now - missing > UNHEARD:
                 # A full disk takes no event. Nobody must sit before a dead terminal for that.
@@ -264,6 +266,8 @@ class Wrapper:
         if self._running is None:
             return ""
         session = self._running.session(self._id)
+        if session.recovery is not None:
+            return f"[sm] {session.recovery.crash.words}: {session.name} is started again"
         if session.handoff is None:
             return ""
         why = "is full" if session.handoff.kind == AUTO else "was handed over"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.archive.render import render
-from sm.adapters.pty.terminal import PANE, NeverTypedError, PtyTerminal
+from sm.adapters.pty.terminal import LINE, PANE, NeverTypedError, PtyTerminal
 from sm.adapters.system import ExitWatch, ProcessTable
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
@@ -173,10 +173,42 @@ async def test_the_dump_has_all_that_scrolled_away(rig: Rig) -> None:
     assert await rig.terminal.look(PaneId("%7")) is None
 
 
+async def test_a_dump_may_be_of_the_last_lines_and_of_one_session_alone(rig: Rig) -> None:
+    """Of a long log only the end is worked out."""
+    await rig.terminal.launch(rig.line("seq", "5000"))
+    await rig.terminal.exited()
+    expected = [b"".join(b"%d\n" % n for n in range(5001 - lines, 5001)) for lines in (1, 40)]
+
+    assert [await rig.terminal.dump(PANE, lines=lines) for lines in (1, 40)] == expected
+    assert await rig.terminal.dump(PANE, of=ADA, lines=1) == b"5000\n"
+    assert await rig.terminal.dump(PANE, of=BOB) is None
+
+
+async def test_the_dump_of_a_long_log_costs_no_more_than_its_lines(
+    tmp_path: Path, null: int
+) -> None:
+    """A run of days leaves gigabytes; the lines that are wanted stand at its end."""
+    asked: list[int] = []
+
+    def rendering(raw: Path, sizes: Path, since: int) -> list[str]:
+        asked.append(raw.stat().st_size - since)
+        return render(raw, sizes, since)
+
+    terminal = PtyTerminal(started=ProcessTable().started, render=rendering, patience=0.5)
+    async with terminal.foreground(null, null):
+        await terminal.launch(Rig(terminal, tmp_path).line("seq", "100000"))
+        await terminal.exited()
+        dump = await terminal.dump(PANE, lines=10)
+
+    assert dump == b"".join(b"%d\n" % n for n in range(99_991, 100_001))
+    assert asked == [10 * LINE]
+
+
 async def test_nothing_is_typed_for_a_person(rig: Rig) -> None:
     """To the engine such a terminal cannot be reached by typing."""
     await rig.terminal.launch(rig.line("cat"))
 
+    assert await rig.terminal.tell("a line of ours") == 0
     with pytest.raises(NeverTypedError, match="nothing is typed"):
         await rig.terminal.paste(PANE, "m.1", "text")
     with pytest.raises(TerminalUnreachableError, match="no key"):
@@ -232,3 +264,12 @@ async def test_many_launches_leave_no_file_open(rig: Rig) -> None:
         await rig.terminal.exited()
 
     await wait_until_async(lambda: len(list(Path("/dev/fd").iterdir())) == before)
+
+
+async def test_we_are_our_own_server() -> None:
+    """The same as ever for whoever can still ask."""
+    terminal = PtyTerminal(started=ProcessTable().started, render=render, now=lambda: 7.5)
+
+    server = await terminal.server_of(PANE)
+
+    assert (server.pid, server.started) == (os.getpid(), 7)

@@ -3,14 +3,17 @@
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
+from sm.adapters.tmux.control import ControlClient
 from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.launch import TerminalUnreachableError
 
-from .rig import Rig, until_true
+from .rig import NO_CONF, Rig, until_true
 
 
 def client_pid(rig: Rig) -> int:
@@ -136,3 +139,49 @@ async def test_a_new_server_has_none_of_our_secrets_in_its_environment(
     await rig.terminal()
 
     assert "SM_SESSION_TOKEN" not in rig.tmux("show-environment", "-g")
+
+
+def apart_with(rig: Rig, script: str) -> tuple[ControlClient, Path]:
+    """A connection whose server is started by a program of the test's, and what that noted."""
+    noted, program = rig.folder / "noted", rig.folder / "apart"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {noted}\n{script}\n')
+    program.chmod(0o700)
+    tmux = TmuxProgram(socket=rig.socket, conf=NO_CONF)
+    return ControlClient(tmux, anchor="_sm_home1", apart=(str(program), "--")), noted
+
+
+async def test_a_missing_server_is_started_apart(rig: Rig) -> None:
+    """By whatever keeps it from ending with us; one that runs is only connected to."""
+    control, noted = apart_with(rig, 'shift; exec "$@"')
+    for _ in range(2):
+        await control.start()
+        assert control.connected
+        await control.close()
+
+    [line] = noted.read_text().splitlines()
+    assert line.startswith(f"-- tmux -u -L {rig.socket} ")
+
+
+async def test_a_server_that_cannot_be_started_apart_is_started_all_the_same(rig: Rig) -> None:
+    """And that is tried once only: whatever is wrong with it stays so."""
+    control, noted = apart_with(rig, "echo Failed to connect to bus >&2; exit 1")
+    await control.start()
+    try:
+        assert control.connected
+        rig.tmux("kill-server")
+        await until_true(lambda: not control.connected)
+        await until_true(lambda: control.connected)
+    finally:
+        await control.close()
+
+    assert len(noted.read_text().splitlines()) == 1
+
+
+async def test_a_program_that_is_not_there_keeps_no_server_from_starting(rig: Rig) -> None:
+    tmux = TmuxProgram(socket=rig.socket, conf=NO_CONF)
+    control = ControlClient(tmux, anchor="_sm_home1", apart=("/no/such/program", "--"))
+    await control.start()
+    try:
+        assert control.connected
+    finally:
+        await control.close()

@@ -18,7 +18,7 @@ from sm.core.terminal import PaneStatus, View
 
 from .rig import ADA, BOB, Rig, until_true
 
-LIVE = "home1:ada00001:0:::0:80:24:3:4:p.1:e.1:i.1:"
+LIVE = "home1:ada00001:0:::0:80:24:3:4:p.1:e.1:i.1:4711:"
 
 
 def view(line: str) -> View:
@@ -66,7 +66,7 @@ def test_how_a_process_ended_is_read_alike_in_a_list_and_a_view(
 ) -> None:
     """A clean end is 0, which is not the same as not knowing."""
     listed = read_listed(f"home1:ada00001:ada00001:%7:4711:{how}:ada").status
-    viewed = view(f"home1:ada00001:{how}:0:80:24:0:0::::")
+    viewed = view(f"home1:ada00001:{how}:0:80:24:0:0::::4711:")
 
     for seen in (listed, viewed):
         assert (seen.dead, seen.exit_status, seen.exit_signal) == (dead, status, signal)
@@ -89,6 +89,7 @@ def test_a_view_is_read_field_by_field() -> None:
         entered="e.1",
         interrupted="i.1",
         session=SessionId("ada00001"),
+        pid=4711,
     )
 
 
@@ -103,12 +104,12 @@ def test_a_title_may_be_anything(title: str) -> None:
 )
 def test_one_mode_upon_another_is_a_mode(count: str, in_mode: bool) -> None:
     """A menu opened in copy mode counts as two."""
-    assert view(f"home1:ada00001:0:::{count}:80:24:0:0::::").in_mode == in_mode
+    assert view(f"home1:ada00001:0:::{count}:80:24:0:0::::4711:").in_mode == in_mode
 
 
 @pytest.mark.parametrize("tags", ["home2:ada00001", "home1:", ":ada00001"])
 def test_a_pane_that_is_not_an_agents_of_this_home_has_no_view(tags: str) -> None:
-    assert read_view(f"{tags}:0:::0:80:24:0:0::::", [], home="home1") is None
+    assert read_view(f"{tags}:0:::0:80:24:0:0::::4711:", [], home="home1") is None
 
 
 @pytest.fixture

@@ -116,3 +116,30 @@ def test_what_is_private_to_sm_or_to_our_own_tmux_is_not_handed_on(
     assert set(os.environ) - set(clean) >= private
     assert clean["TMUX_TMPDIR"] == clean["SMTP_HOST"] == "/tmp"
     assert clean["PATH"] == os.environ["PATH"]
+
+
+async def test_asking_for_a_server_starts_none(rig: Rig, program: TmuxProgram) -> None:
+    """Before the first there is none; one that is stopped is one."""
+    assert not await program.is_served(deadline=5)
+    assert not await program.is_served(deadline=5)
+
+    await program.call(*NEW_ADA, deadline=5)
+    assert await program.is_served(deadline=5)
+    server = int(rig.tmux("display-message", "-p", "#{pid}"))
+    os.kill(server, signal.SIGSTOP)
+    try:
+        assert await program.is_served(deadline=0.1)
+    finally:
+        os.kill(server, signal.SIGCONT)
+
+
+async def test_a_folder_that_cannot_be_used_is_no_missing_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tmux says what is wrong with it when it is told to start one."""
+    folder = tmp_path / f"tmux-{os.getuid()}"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o777)
+    monkeypatch.setenv("TMUX_TMPDIR", str(tmp_path))
+
+    assert await TmuxProgram(socket="sm-none", conf=NO_CONF).is_served(deadline=5)

@@ -1,5 +1,7 @@
 """Panes of other people's servers: reached, typed into and let go, and nothing else is touched."""
 
+import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -10,10 +12,11 @@ from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId
-from sm.core.launch import TerminalUnreachableError
+from sm.core.launch import ServerGoneError, TerminalUnreachableError
+from sm.core.terminal import Server
 from tests.kit.tmux import Tmux, private_tmux, socket_path
 
-from .rig import ADA, BOB, BRACKETED, RAW_PROGRAM, Rig, until_true
+from .rig import ADA, BOB, BRACKETED, RAW_PROGRAM, Rig, until, until_true
 
 pytestmark = pytest.mark.anyio
 
@@ -214,6 +217,8 @@ async def test_a_pane_of_another_server_is_dumped_if_it_was_taken(
     await desk.take(router)
 
     assert await router.dump(desk.id) == b"READY\n"
+    assert await router.dump(desk.id, of=BOB) is None
+    assert await router.dump(desk.id, lines=1) == b"READY\n"
 
 
 async def test_a_lost_connection_is_made_again(router: TmuxRouter, desk: Desk) -> None:
@@ -271,3 +276,69 @@ async def test_a_pane_of_our_own_server_is_taken_there(
     assert await router.take(spot.pane, ADA, str(rig.folder / "raw"), str(rig.folder / "sizes"))
     await router.release(spot.pane, ADA)
     assert (await examined(router, pane, None)).owner is None
+
+
+# --- which server answers ---------------------------------------------------------------------
+
+
+async def test_each_pane_is_told_the_server_it_is_on(
+    rig: Rig, router: TmuxRouter, desk: Desk
+) -> None:
+    """Ours, and a person's: by process, start and socket."""
+    ours, theirs = await router.server_of(PaneId("%0")), await router.server_of(desk.id)
+
+    asked = ("display-message", "-p", "#{pid} #{start_time} #{socket_path}")
+    assert f"{ours.pid} {ours.started} {ours.socket_path}" == rig.tmux(*asked)
+    assert f"{theirs.pid} {theirs.started} {theirs.socket_path}" == desk.tmux.run(*asked)
+
+
+async def test_after_its_end_our_server_is_another(rig: Rig, router: TmuxRouter) -> None:
+    """We start one anew; asked at once, the answer is the new one's."""
+    before = await router.server_of(PaneId("%0"))
+
+    rig.tmux("kill-server")
+    after = await until_other(router, before)
+
+    table = ProcessTable()
+    assert after.pid != before.pid
+    assert table.started(before.pid) is None
+    assert table.started(after.pid) is not None
+
+
+async def until_other(router: TmuxRouter, before: Server) -> Server:
+    """The connection may be lost in the middle of the first question."""
+
+    async def ask() -> Server | None:
+        try:
+            now = await router.server_of(PaneId("%0"))
+        except TerminalUnreachableError:
+            return None
+        return now if now != before else None
+
+    found = await until(ask)
+    assert found is not None
+    return found
+
+
+async def test_a_persons_server_that_ended_is_certainly_gone(
+    router: TmuxRouter, desk: Desk
+) -> None:
+    """Nobody listens on its socket: the kernel says so."""
+    desk.tmux.run("kill-server")
+
+    with pytest.raises(ServerGoneError):
+        await router.server_of(desk.id)
+
+
+async def test_a_socket_that_was_removed_is_no_proof(router: TmuxRouter, desk: Desk) -> None:
+    """Its server may be well, with everything in it."""
+    pid, socket = int(desk.tmux.run("display-message", "-p", "#{pid}")), Path(desk.socket)
+    socket.unlink()
+    try:
+        with pytest.raises(TerminalUnreachableError) as refused:
+            await router.server_of(desk.id)
+        assert not isinstance(refused.value, ServerGoneError)
+    finally:
+        # tmux makes its socket anew when told so.
+        os.kill(pid, signal.SIGUSR1)
+        await until_true(socket.exists)

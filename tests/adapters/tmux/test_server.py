@@ -9,7 +9,7 @@ import pytest
 
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.server import TmuxTerminal
-from sm.core.ids import PaneId
+from sm.core.ids import PaneId, SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.terminal import View
 
@@ -48,6 +48,7 @@ async def test_a_look_tells_screen_cursor_title_and_size(rig: Rig, terminal: Tmu
         entered="",
         interrupted="",
         session=ADA,
+        pid=pane.pid,
     )
 
 
@@ -222,6 +223,31 @@ async def test_a_dump_of_nothing_is_not_a_dump_of_no_pane(rig: Rig, terminal: Tm
         await terminal.dump(pane.id)
 
 
+async def test_a_dump_may_be_of_the_last_lines_alone(rig: Rig, terminal: TmuxTerminal) -> None:
+    """However much is on the screen beside the history, and not torn where lines were wrapped."""
+    long = "x" * 500
+    script = f"seq 3000; echo {long}; seq 3001 3100; echo THE END; sleep 1000"
+    pane = await terminal.launch(rig.launch("sh", "-c", script))
+    whole = await until(lambda: dumped(terminal, pane.id, b"THE END"))
+    assert whole is not None
+    lines = whole.splitlines(keepends=True)
+
+    for most in (1, 30, 102, 1000):
+        assert await terminal.dump(pane.id, lines=most) == b"".join(lines[-most:])
+    assert await terminal.dump(pane.id, lines=10_000) == whole
+
+
+async def test_a_dump_may_be_asked_of_one_session_alone(rig: Rig, terminal: TmuxTerminal) -> None:
+    """A new server counts its panes from %0 again: the same id may be another session's."""
+    pane = await terminal.launch(rig.launch("sh", "-c", "echo THE END; sleep 1000"))
+    await until(lambda: dumped(terminal, pane.id, b"THE END"))
+
+    assert await terminal.dump(pane.id, of=ADA) == b"THE END\n"
+    assert await terminal.dump(pane.id, of=BOB) is None
+    with pytest.raises(ValueError, match="not a plain word"):
+        await terminal.dump(pane.id, of=SessionId("#{pane_id}"))
+
+
 async def test_a_dump_of_megabytes_keeps_no_other_session_waiting(
     rig: Rig, terminal: TmuxTerminal
 ) -> None:
@@ -337,3 +363,20 @@ async def test_a_living_pane_is_never_gone_while_connections_are_lost(
 
     assert answers
     assert None not in answers
+
+
+async def test_a_window_that_is_closed_is_told_of(rig: Rig, terminal: TmuxTerminal) -> None:
+    """Also one of a session nobody is attached to; a window that stays is not."""
+    closed = asyncio.Event()
+    terminal.notify(connected=lambda: None, lost=lambda: None, closed=closed.set)
+    pane = await terminal.launch(rig.launch())
+    # The placeholder's window was closed at the launch.
+    await closed.wait()
+    closed.clear()
+    rig.tmux("split-window", "-t", pane.id, "sleep", "1000")
+    assert await terminal.look(pane.id) is not None
+    assert not closed.is_set()
+
+    rig.tmux("kill-window", "-t", pane.id)
+
+    await asyncio.wait_for(closed.wait(), 10)

@@ -17,9 +17,11 @@ from sm.adapters.pty.foreground import PATIENCE, Foreground
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 PANE = PaneId("pty")
+LINE = 400
+"""Bytes of a log that are looked at for each line that is wanted: agents draw much of it twice."""
 Render = Callable[[Path, Path, int], list[str]]
 """The lines a raw log shows from an offset on, with the sizes log that belongs to it."""
 
@@ -48,6 +50,7 @@ class PtyTerminal:
         self._environment = environment
         self._patience = patience
         self._now = now
+        self._began = int(now())
         self._foreground: Foreground | None = None
         self._launch: PaneLaunch | None = None
         self._pane: Pane | None = None
@@ -93,6 +96,9 @@ class PtyTerminal:
         return self._foreground
 
     # --- for the engine ------------------------------------------------------------------
+
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        return await self.launch(launch)
 
     async def launch(self, launch: PaneLaunch) -> Pane:
         """Start the agent, or find the one that runs. Raises LaunchFailedError."""
@@ -157,14 +163,25 @@ class PtyTerminal:
             session=self._launch.session,
         )
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """All the text it showed since it was last launched."""
+    async def server_of(self, pane: PaneId) -> Server:
+        """We are the server ourselves: whoever can ask, is answered by the same as ever."""
+        return Server(pid=os.getpid(), started=self._began, socket_path="")
+
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """The text it showed since it was last launched."""
         recording = self._connected.recording
         if pane != PANE or self._launch is None or recording is None:
             return None
-        log = recording.log
-        lines = await asyncio.to_thread(self._render, log.raw, log.sizes, recording.began)
-        return "".join(f"{line}\n" for line in lines).encode()
+        if of is not None and not self._is_ours(of):
+            return None
+        log, since = recording.log, recording.began
+        if lines is not None:
+            # A log of days takes minutes to work out; a few lines stand at its end.
+            since = max(since, log.end - lines * LINE)
+        shown = await asyncio.to_thread(self._render, log.raw, log.sizes, since)
+        return "".join(f"{line}\n" for line in shown[-(lines or 0) :]).encode()
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         raise NeverTypedError("a person sits at this terminal: nothing is typed into it")
@@ -178,6 +195,10 @@ class PtyTerminal:
     async def rename(self, pane: PaneId, name: str) -> str:
         """Nobody finds it by its name."""
         return name
+
+    async def tell(self, words: str) -> int:
+        """An agent has the whole terminal: a line of ours would be lost in what it draws."""
+        return 0
 
     async def kill(self, session: SessionId) -> None:
         """End the agent, whatever it runs in the terminal, and what it left there."""

@@ -6,17 +6,18 @@ at what happened: the command may have run.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from sm.adapters.tmux.blocks import Block
 from sm.adapters.tmux.errors import TmuxError
+from sm.adapters.tmux.formats import SERVER, read_server
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import Command
 from sm.adapters.tmux.wire import Wire, open_wire
 from sm.core.launch import TerminalUnreachableError
+from sm.core.terminal import Server
 
 log = structlog.get_logger()
 
@@ -24,15 +25,6 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 PLACEHOLDER = ("sleep", "2147483647")
 """Keeps a window open and does nothing; two arguments, so that no shell is started for it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Which server answered. Pane ids begin again at %0 on another one."""
-
-    pid: int
-    started: int
-    socket_path: str
 
 
 def _nothing() -> None:
@@ -46,8 +38,17 @@ def _ignore(_line: str) -> None:
 class ControlClient:
     """Runs tmux commands; reconnects by itself, starting the server if there is none."""
 
-    def __init__(self, program: TmuxProgram, *, anchor: str, deadline: float = 5.0) -> None:
+    def __init__(
+        self,
+        program: TmuxProgram,
+        *,
+        anchor: str,
+        deadline: float = 5.0,
+        apart: Sequence[str] = (),
+    ) -> None:
+        """``apart``: what a new server is started by, so that it does not end with us."""
         self.program = program
+        self._apart = tuple(apart)
         self.server: Server | None = None
         """The last server that answered."""
         self.on_connected: Callable[[], None] = _nothing
@@ -156,10 +157,8 @@ class ControlClient:
         )
         try:
             async with asyncio.timeout(self._deadline):
-                blocks = await wire.request(
-                    ("display-message", "-p", "#{pid}:#{start_time}:#{socket_path}")
-                )
-            self.server = _server(lines_of(blocks))
+                blocks = await wire.request(("display-message", "-p", SERVER))
+            self.server = read_server(lines_of(blocks)[0][0])
         except BaseException as error:
             wire.close()
             await wire.wait_closed()
@@ -171,14 +170,22 @@ class ControlClient:
     async def _ensure_anchor(self) -> None:
         """A session of our own to attach to; starts the server when there is none."""
         size = ("-x", "80", "-y", "24")
+        new = ("new-session", "-d", "-s", self._anchor, *size, *PLACEHOLDER)
         try:
-            await self.program.call(
-                "new-session", "-d", "-s", self._anchor, *size, *PLACEHOLDER,
-                deadline=self._deadline,
-            )  # fmt: skip
+            if self._apart and not await self.program.is_served(deadline=self._deadline):
+                await self._begin_apart(new)
+            await self.program.call(*new, deadline=self._deadline)
         except TmuxError as error:
             if not error.is_duplicate:
                 raise
+
+    async def _begin_apart(self, new: Command) -> None:
+        """Whatever comes of it, the same is asked for once more, without any of this."""
+        try:
+            await self.program.call(*new, deadline=self._deadline, before=self._apart)
+        except (TmuxError, TerminalUnreachableError) as error:
+            log.info("tmux is not started in a scope of its own", reason=str(error))
+            self._apart = ()
 
     def _forget_wire(self) -> None:
         self._wire = None
@@ -194,8 +201,3 @@ def lines_of(blocks: list[Block]) -> list[list[str]]:
         if block.failed:
             raise TmuxError("\n".join(block.lines))
     return [list(block.lines) for block in blocks]
-
-
-def _server(answers: list[list[str]]) -> Server:
-    pid, started, socket_path = answers[0][0].split(":", 2)
-    return Server(pid=int(pid), started=int(started), socket_path=socket_path)

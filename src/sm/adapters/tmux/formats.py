@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
-from sm.core.terminal import PaneStatus, View
+from sm.core.terminal import PaneStatus, Server, View
 
 HOME = "@sm_home"
 """Which home a session and its agent's pane belong to."""
@@ -33,10 +33,11 @@ VIEWED = ":".join(
         "#{@sm_home}", "#{@sm_pane}", "#{pane_dead}", "#{pane_dead_status}",
         "#{pane_dead_signal}", "#{pane_in_mode}", "#{pane_width}", "#{pane_height}",
         "#{cursor_x}", "#{cursor_y}", "#{@sm_pasted}", "#{@sm_entered}", "#{@sm_interrupted}",
-        "#{pane_title}",
+        "#{pane_pid}", "#{pane_title}",
     )
 )  # fmt: skip
 
+SERVER = "#{pid}:#{start_time}:#{socket_path}"
 
 FOUND = ":".join(
     (
@@ -77,8 +78,8 @@ def read_view(line: str, screen: list[str], *, home: str) -> View | None:
     """None when the pane is not an agent's pane of ours."""
     (
         owner, tag, dead, status, signal, mode, width, height, x, y,
-        pasted, entered, interrupted, title,
-    ) = line.split(":", 13)  # fmt: skip
+        pasted, entered, interrupted, pid, title,
+    ) = line.split(":", 14)  # fmt: skip
     if owner != home or not tag:
         return None
     return View(
@@ -96,7 +97,13 @@ def read_view(line: str, screen: list[str], *, home: str) -> View | None:
         entered=entered,
         interrupted=interrupted,
         session=SessionId(tag),
+        pid=int(pid),
     )
+
+
+def read_server(line: str) -> Server:
+    pid, started, socket_path = line.split(":", 2)
+    return Server(pid=int(pid), started=int(started), socket_path=socket_path)
 
 
 def read_found(line: str, *, socket: str, home: str, suffix: str) -> Spot | None:

@@ -7,12 +7,13 @@ size or environment, is made at the first question, and again after a loss.
 import asyncio
 from collections.abc import Callable
 
-from sm.adapters.tmux.control import Server, lines_of
+from sm.adapters.tmux.control import lines_of
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import Command
 from sm.adapters.tmux.wire import Wire, open_wire
 from sm.core.launch import TerminalUnreachableError
+from sm.core.terminal import Server
 
 REST = 15.0
 """After a server did not answer, it is left alone for so long: others wait for us meanwhile."""

@@ -8,8 +8,9 @@ import re
 import shlex
 
 from sm.adapters.tmux.control import PLACEHOLDER
-from sm.adapters.tmux.formats import HOME, PANE, SESSION, absent
+from sm.adapters.tmux.formats import HOME, PANE, SESSION, absent, both, equal
 from sm.adapters.tmux.quote import Command, render, when
+from sm.core.ids import PaneId
 from sm.core.launch import PaneLaunch
 
 COLS = 220
@@ -42,6 +43,19 @@ def launch_list(launch: PaneLaunch, *, name: str, home: str, history_limit: int)
         ("set-option", "-p", "-t", here, HOME, home),
         ("set-option", "-p", "-t", here, PANE, launch.session),
     )  # fmt: skip
+
+
+def respawn_list(launch: PaneLaunch, pane: PaneId, *, home: str, pipe: str) -> Command:
+    """Start the agent in the pane its predecessor died in, if that is still so."""
+    dead = both(both(equal(f"#{{{HOME}}}", home), equal(f"#{{{PANE}}}", launch.session)),
+                "#{?pane_dead,1,0}")  # fmt: skip
+    return when(
+        dead,
+        ("respawn-pane", "-t", pane, "-c", "#{@sm_cwd}", *_direct(launch.argv)),
+        # With -o tmux would close a pipe that outlived the agent.
+        when("#{?pane_pipe,0,1}", ("pipe-pane", "-t", pane, pipe), target=pane),
+        target=pane,
+    )
 
 
 def _session_options(

@@ -3,14 +3,16 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from sm.adapters.tmux.errors import TmuxError
-from sm.core.launch import TerminalUnreachableError
+from sm.core.launch import ServerGoneError, TerminalUnreachableError
 
-_UNREACHABLE = ("no server running", "error connecting", "lost server", "server exited")
+_ABSENT = ("no server running", "error connecting")
+_UNREACHABLE = ("error connecting", "lost server", "server exited")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,25 +29,36 @@ class TmuxProgram:
         where = "-S" if "/" in self.socket else "-L"
         return ("tmux", "-u", where, self.socket, "-f", str(self.conf), *arguments)
 
-    async def call(self, *arguments: str, deadline: float) -> str:
-        """Run one command to its end; what it printed."""
-        printed = await self.fetch(*arguments, deadline=deadline)
+    async def call(self, *arguments: str, deadline: float, before: Sequence[str] = ()) -> str:
+        """Run one command to its end; what it printed. ``before``: the program that runs it."""
+        printed = await self.fetch(*arguments, deadline=deadline, before=before)
         return printed.decode(errors="replace").removesuffix("\n")
 
-    async def fetch(self, *arguments: str, deadline: float) -> bytes:
+    async def is_served(self, *, deadline: float) -> bool:
+        """Whether there is a server, well or not; none is started to find out."""
+        try:
+            await self.call("-N", "start-server", deadline=deadline)
+        except TerminalUnreachableError as error:
+            return not str(error).startswith(_ABSENT)
+        except TmuxError:
+            return True
+        return True
+
+    async def fetch(self, *arguments: str, deadline: float, before: Sequence[str] = ()) -> bytes:
         """What a command printed, byte by byte: for answers of megabytes."""
         # A file, not a pipe: a client hands its ends of pipes to the server, and a server that
         # is stopped never closes them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            status = await self._finish(arguments, output, errors, deadline)
+            argv = (*before, *self.argv(*arguments))
+            status = await self._finish(argv, output, errors, deadline)
             if status != 0:
                 raise _refusal(_content(errors).decode(errors="replace").strip())
             return _content(output)
 
     async def _finish(
-        self, arguments: tuple[str, ...], output: IO[bytes], errors: IO[bytes], deadline: float
+        self, argv: tuple[str, ...], output: IO[bytes], errors: IO[bytes], deadline: float
     ) -> int:
-        process = await self._start(arguments, output, errors)
+        process = await self._start(argv, output, errors)
         try:
             async with asyncio.timeout(deadline):
                 return await process.wait()
@@ -57,12 +70,12 @@ class TmuxProgram:
                 await process.wait()
 
     async def _start(
-        self, arguments: tuple[str, ...], output: IO[bytes], errors: IO[bytes]
+        self, argv: tuple[str, ...], output: IO[bytes], errors: IO[bytes]
     ) -> asyncio.subprocess.Process:
         nothing = asyncio.subprocess.DEVNULL
         try:
             return await asyncio.create_subprocess_exec(
-                *self.argv(*arguments),
+                *argv,
                 stdin=nothing, stdout=output, stderr=errors, env=clean_environment(), cwd="/",
             )  # fmt: skip
         except FileNotFoundError:
@@ -86,6 +99,9 @@ def _is_private(name: str) -> bool:
 
 
 def _refusal(message: str) -> Exception:
+    # Refused by the kernel. A socket that is not there says less: somebody may have removed it.
+    if message.startswith("no server running"):
+        return ServerGoneError(message)
     if message.startswith(_UNREACHABLE):
         return TerminalUnreachableError(message)
     return TmuxError(message)

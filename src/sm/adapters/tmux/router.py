@@ -10,14 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.adapters.tmux.errors import TmuxError
-from sm.adapters.tmux.formats import FOUND, read_found
+from sm.adapters.tmux.formats import FOUND, SERVER, read_found, read_server
 from sm.adapters.tmux.guest import GuestClient
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.core.adoption import Spot
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 NO_CONF = Path("/dev/null")
 DEADLINE = 3.0
@@ -112,6 +112,9 @@ class TmuxRouter:
 
     # --- as any terminal -----------------------------------------------------------------
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        return await self._own.relaunch(launch)
+
     async def launch(self, launch: PaneLaunch) -> Pane:
         return await self._own.launch(launch)
 
@@ -135,9 +138,23 @@ class TmuxRouter:
             await self._leave(pane)
         return view
 
-    async def dump(self, pane: PaneId) -> bytes | None:
+    async def server_of(self, pane: PaneId) -> Server:
+        """The server that answers where this pane was; raises ServerGoneError if none listens."""
+        _, _, socket = pane.partition("@")
+        if not socket:
+            return await self._own.server_now()
+        program = TmuxProgram(socket=socket, conf=NO_CONF)
+        try:
+            told = await program.call("display-message", "-p", SERVER, deadline=DEADLINE)
+            return read_server(told)
+        except (TmuxError, ValueError) as error:
+            raise TerminalUnreachableError(f"tmux gave no answer we can read: {error}") from None
+
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
         terminal, number = self._at(pane)
-        return await terminal.dump(number)
+        return await terminal.dump(number, of=of, lines=lines)
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         terminal, number = self._at(pane)
@@ -154,6 +171,10 @@ class TmuxRouter:
     async def rename(self, pane: PaneId, name: str) -> str:
         terminal, number = self._at(pane)
         return await terminal.rename(number, name)
+
+    async def tell(self, words: str) -> int:
+        """On our own server: on somebody else's, a guest says nothing."""
+        return await self._own.tell(words)
 
     async def kill(self, session: SessionId) -> None:
         await self._own.kill(session)

@@ -5,17 +5,18 @@ of this home is never shown, typed into or killed. "Unreachable" is raised, "gon
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from sm.adapters.tmux.control import ControlClient, Server
+from sm.adapters.tmux.control import ControlClient
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.formats import (
     HOME,
@@ -24,6 +25,7 @@ from sm.adapters.tmux.formats import (
     PANE,
     PASTED,
     RAW,
+    SERVER,
     SESSION,
     SIZES,
     TAGS,
@@ -33,22 +35,31 @@ from sm.adapters.tmux.formats import (
     is_untold,
     ours,
     read_listed,
+    read_server,
     read_view,
     typable,
 )
 from sm.adapters.tmux.guest import GuestClient
-from sm.adapters.tmux.launching import COLS, ROWS, launch_list, tmux_name
+from sm.adapters.tmux.launching import COLS, ROWS, launch_list, respawn_list, tmux_name
 from sm.adapters.tmux.program import TmuxProgram
 from sm.adapters.tmux.quote import when
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
-from sm.core.terminal import Pane, PaneStatus, View
+from sm.core.terminal import Pane, PaneStatus, Server, View
 
 T = TypeVar("T")
+
+ANEW = b"\x1b[!p\x1b[?1049l\x1b[m\x1b[H\x1b[2J"
+"""In a log that goes on: tmux begins a new agent's screen empty, whatever the old one left on."""
 
 REAPING_PAUSES = (0.005, 0.02, 0.1, 0.3)
 """How long tmux is given, again and again, to learn how a process ended; it sends no event."""
 
+CLOSED = ("%unlinked-window-close", "%window-close")
+ATTACHED = f"#{{{HOME}}} #{{client_name}}"
+"""Of a client: whose session it looks at. Our own connection's carries no tag."""
+SHOWN_FOR = "5000"
+"""Milliseconds; the first key ends it, and reaches the agent all the same."""
 DUMPED_WITHIN = 10.0
 """tmux takes about 1 ms for 1,000 lines."""
 
@@ -66,6 +77,7 @@ class TmuxTerminal:
         history_limit: int = 50_000,
         deadline: float = 5.0,
         now: Callable[[], float] = time.time,
+        apart: Sequence[str] = (),
         control: ControlClient | GuestClient | None = None,
     ) -> None:
         _check_word(home)
@@ -73,6 +85,7 @@ class TmuxTerminal:
             TmuxProgram(socket=socket, conf=conf),
             anchor=tmux_name(f"_sm_{home}", 1),
             deadline=deadline,
+            apart=apart,
         )
         self._home = home
         self._started = started
@@ -96,10 +109,23 @@ class TmuxTerminal:
         folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"  # noqa: S108 tmux's own place
         return str(folder / self.control.program.socket)
 
-    def notify(self, *, connected: Callable[[], None], lost: Callable[[], None]) -> None:
-        """Whom to call when the connection is there (again) and when it is lost."""
+    def notify(
+        self,
+        *,
+        connected: Callable[[], None],
+        lost: Callable[[], None],
+        closed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Whom to call when the connection is there (again), when it is lost, and when a window
+        of any session was closed."""
         if not isinstance(self.control, ControlClient):
             return
+
+        def hear(line: str) -> None:
+            if line.startswith(CLOSED):
+                closed()
+
+        self.control.on_notice = hear
         self.control.on_connected = connected
         self.control.on_lost = lost
 
@@ -124,6 +150,27 @@ class TmuxTerminal:
             raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as soon as it was made")
         return pane
 
+    async def relaunch(self, launch: PaneLaunch) -> Pane:
+        """Start an agent in the place of one that died: in its own pane, where that is left, with
+        its scrollback and whoever looks at it."""
+        found = next((p for p in await self.panes() if p.sm_session == launch.session), None)
+        if found is None or not found.dead:
+            # Whatever runs in its pane now is not the agent.
+            await self.kill(launch.session)
+            return await self.launch(launch)
+        _check_startable(launch)
+        self._begin_logs(launch, found.id)
+        try:
+            await self.control.run(
+                *respawn_list(launch, found.id, home=self._home, pipe=_pipe_into(launch.raw_log))
+            )
+        except TmuxError as error:
+            raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
+        pane = await self.find(launch.session)
+        if pane is None:
+            raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as it was started in")
+        return pane
+
     async def _launch(self, launch: PaneLaunch) -> None:
         for attempt in count(1):
             name = tmux_name(launch.tmux_session, attempt)
@@ -139,9 +186,16 @@ class TmuxTerminal:
                 raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
             return
 
-    def _begin_logs(self, launch: PaneLaunch) -> None:
-        """Create both logs, closed to others, and note the size the pane will begin with."""
-        self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+    def _begin_logs(self, launch: PaneLaunch, pane: PaneId | None = None) -> None:
+        """Create both logs, closed to others, and note the size the pane will begin with: one
+        that is left has its own already."""
+        if pane is None:
+            self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+        with contextlib.suppress(OSError):  # a log that cannot be written was told of above
+            raw = Path(launch.raw_log)
+            if raw.exists() and raw.stat().st_size:
+                with raw.open("ab") as log:
+                    log.write(ANEW)
 
     def _note_size(self, raw_log: str, sizes_log: str, cols: int, rows: int) -> None:
         try:
@@ -279,11 +333,21 @@ class TmuxTerminal:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
 
-    async def dump(self, pane: PaneId) -> bytes | None:
-        """The whole scrollback and the screen as text; a line that was wrapped is one again."""
-        capture = when(
-            ours(self._home), ("capture-pane", "-p", "-J", "-S", "-", "-t", pane), target=pane
-        )
+    async def server_now(self) -> Server:
+        """Which server answers now; asked, not remembered."""
+        return read_server((await self.control.run("display-message", "-p", SERVER))[0])
+
+    async def dump(
+        self, pane: PaneId, *, of: SessionId | None = None, lines: int | None = None
+    ) -> bytes | None:
+        """The scrollback and the screen as text; a line that was wrapped is one again."""
+        is_meant = ours(self._home)
+        if of is not None:
+            _check_word(of)
+            # After its restart, a server may have given the same id to another session's pane.
+            is_meant = both(is_meant, equal(f"#{{{PANE}}}", of))
+        begin = "-" if lines is None else f"-{lines}"
+        capture = when(is_meant, ("capture-pane", "-p", "-J", "-S", begin, "-t", pane), target=pane)
         try:
             # Not over the control connection: other sessions' questions would wait behind
             # megabytes of answer.
@@ -293,7 +357,7 @@ class TmuxTerminal:
                 return None
             raise TerminalUnreachableError(f"tmux refused to be looked at: {error}") from None
         # Not ours, nothing shown: of an empty pane there are at least its empty lines.
-        return await asyncio.to_thread(_without_padding, text) if text else None
+        return await asyncio.to_thread(_without_padding, text, lines) if text else None
 
     async def paste(self, pane: PaneId, mark: str, text: str) -> None:
         """Paste once. Into a pane that is gone or dead nothing is pasted and no mark is left."""
@@ -357,6 +421,25 @@ class TmuxTerminal:
             raise TmuxError(f"can't find pane: {pane}")
         return found[0]
 
+    async def tell(self, words: str) -> int:
+        """Show a line to everybody attached to a session of this home; to how many."""
+        try:
+            listed = await self.control.run("list-clients", "-F", ATTACHED)
+        except (TmuxError, TerminalUnreachableError):
+            return 0
+        clients = [line.split(" ", 1) for line in listed]
+        ours = [name for home, name in clients if home == self._home]
+        return sum([await self._show(client, words) for client in ours])
+
+    async def _show(self, client: str, words: str) -> bool:
+        # tmux would expand formats and times; a screen stands still while a message is shown.
+        literal = words.replace("#", "##").replace("%", "%%")
+        try:
+            await self.control.run("display-message", "-c", client, "-d", SHOWN_FOR, literal)
+        except (TmuxError, TerminalUnreachableError):
+            return False
+        return True
+
     async def kill(self, session: SessionId) -> None:
         _check_word(session)
         mine = both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{SESSION}}}", session))
@@ -379,9 +462,12 @@ def _check_word(word: str) -> None:
         raise ValueError(f"not a plain word: {word!r}")
 
 
-def _without_padding(text: bytes) -> bytes:
+def _without_padding(text: bytes, most: int | None) -> bytes:
     """Without the blanks that joined lines keep at their ends, and the empty lines at the end."""
-    return b"\n".join(map(bytes.rstrip, text.split(b"\n"))).rstrip(b"\n") + b"\n"
+    bare = b"\n".join(map(bytes.rstrip, text.split(b"\n"))).rstrip(b"\n")
+    # History comes beside the screen: asked for so many lines, tmux gives some more.
+    last = bare if most is None else b"\n".join(bare.rsplit(b"\n", most)[-most:])
+    return last + b"\n"
 
 
 def _pipe_into(raw_log: str) -> str:

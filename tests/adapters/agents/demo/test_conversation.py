@@ -169,3 +169,10 @@ def test_what_hooks_add_reaches_the_model_and_the_record(tmp_path: Path) -> None
         "hookEvent": "PreToolUse",
         "toolUseID": "t1",
     }
+
+
+def test_a_resumed_conversation_remembers_its_texts(tmp_path: Path) -> None:
+    """What is in its record is known to its model again."""
+    begin(tmp_path, "--session-id", "s1").transcript.prompt("the word is heron", None)
+
+    assert begin(tmp_path, "--resume", "s1").known == ["the word is heron"]

@@ -82,6 +82,25 @@ def test_a_task_goes_on_behind_the_last_step_one_knows_of() -> None:
     assert task.numbered(4) == Tool("echo step 4 >> f", ask=False)
 
 
+def test_a_step_without_a_result_is_done_again() -> None:
+    """After a crash one is told which command may not have run; done again, it is done."""
+    task = Task(9, "echo step {} >> f")
+    cut = "[you called] Bash `echo step 3 >> f`: no result on record"
+    told = f"`echo step 2 >> f`: ok\n{cut}\nBash `echo step 3 >> f` has no result."
+
+    assert task.next(told) == 3
+    assert task.next(f"{told}\necho step 3 >> f") == 4
+
+
+def test_after_a_crash_the_past_is_not_done_anew() -> None:
+    """What it is told of its conversation holds the directives of old."""
+    opening = "You were working on a task when your session crashed. Here it is:\n"
+    past = "%task 9 echo {}\n%crash\n[you called] Bash `echo 1`: ok\n"
+
+    assert steps(f"{opening}{past}") == [Task(9, "echo {}"), Say("Done.")]
+    assert steps(f"{opening}%crash") == [Say(f'Got it: "{opening[:59]}…"')]
+
+
 def test_without_directives_the_task_that_is_known_goes_on() -> None:
     """As a person wrote it, or as a document quotes it."""
     known = "# Goal\n\n> %task 2 echo old {}\n    %task 3 echo {}\n"

@@ -50,13 +50,13 @@ def test_a_resumed_record_goes_on_behind_a_line_without_an_end(tmp_path: Path, t
     path.write_text(begun)
 
     again = opened(tmp_path)
-    assert "one" in again.resume()
+    assert "one" in str(again.resume())
     assert path.read_text() == begun, "nothing was said yet"
     again.prompt("two", "p2")
 
     assert path.read_text().startswith(f'{begun}{{"type":"file-history-snapshot",')
     assert json.loads(path.read_text().splitlines()[-1])["parentUuid"] is not None
-    assert "two" in (said := opened(tmp_path).resume())
+    assert "two" in (said := str(opened(tmp_path).resume()))
     assert "one" in said
 
 
@@ -94,3 +94,17 @@ def test_a_late_record_is_written_by_itself(tmp_path: Path) -> None:
     wait_until(lambda: transcript.path.exists() and transcript.path.stat().st_size > 0)
     kinds = [json.loads(line)["type"] for line in transcript.path.read_text().splitlines()]
     assert kinds == ["mode", "user", "queue-operation"]
+
+
+def test_what_finds_no_room_on_the_disk_is_written_later(tmp_path: Path) -> None:
+    """A disk that is full for a while leaves no hole in the record."""
+    transcript = opened(tmp_path)
+    blocked = tmp_path / "sub"
+    blocked.write_text("in the way")
+    first = transcript.prompt("one", "p1")
+    blocked.unlink()
+
+    wait_until((tmp_path / "sub" / "s1.jsonl").exists)
+    transcript.prompt("two", "p1")
+
+    assert [r.get("parentUuid") for r in records(tmp_path)[1:]] == [None, first]

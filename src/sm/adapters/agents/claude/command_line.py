@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sm.core.ids import ContextId
-from sm.core.launch import LaunchFailedError
+from sm.core.launch import LaunchFailedError, LaunchRequest
 
 LARGEST_SETTINGS = 1_000_000
 _RESUMES = frozenset({"--resume", "-r", "--continue", "-c", "--from-pr", "--teleport"})
@@ -53,6 +53,15 @@ def afresh(arguments: tuple[str, ...]) -> tuple[str, ...]:
         if option not in _OF_ONE_CONTEXT:
             kept += [word, *values]
     return tuple(kept)
+
+
+def again(request: LaunchRequest) -> tuple[str, ...]:
+    """What an agent is started with, the first time or again."""
+    arguments = request.arguments
+    if request.resume is not None:
+        return ("--resume", request.resume, *afresh(arguments))
+    is_again = request.prompt is not None or request.afresh
+    return afresh(arguments) if is_again else arguments
 
 
 def _option(word: str) -> tuple[str, str, str]:

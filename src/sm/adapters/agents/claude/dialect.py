@@ -39,6 +39,7 @@ SETTINGS, OWN_SETTINGS = "claude-settings.json", "own-settings.json"
 class ClaudeDialect:
     name = "claude"
     proves = True
+    resumes = True
     stash_key: str | None = "C-s"
     clear_command: str | None = CLEAR
     erase_key = "C-u"
@@ -62,9 +63,7 @@ class ClaudeDialect:
                 "claude is not on your PATH. Install Claude Code, or name another agent with"
                 " --agent (--agent demo needs nothing)."
             )
-        arguments = request.arguments
-        if request.prompt is not None:
-            arguments = command_line.afresh(arguments)
+        arguments = command_line.again(request)
         first = (request.prompt,) if request.prompt is not None else ()
         asked = command_line.read(arguments, request.cwd)
         settings, own = (str(Path(request.folder, name)) for name in (SETTINGS, OWN_SETTINGS))
@@ -77,7 +76,7 @@ class ClaudeDialect:
             argv=(program, *first, *identity, "--settings", settings, *asked.arguments),
             environment={},
             files={settings: ours, own: msgspec.json.encode(asked.settings)},
-            context=asked.context,
+            context=asked.context or request.resume,
             compaction=compaction.read(request.environment, request.cwd, asked.settings),
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 from sm.adapters.agents.demo import words
 from sm.adapters.agents.demo.context import Context
 from sm.adapters.agents.demo.hooks import Hooks, Reply
+from sm.adapters.agents.demo.memory import remembered
 from sm.adapters.agents.demo.options import Options
 from sm.adapters.agents.demo.transcript import Transcript, path_for
 
@@ -72,12 +73,14 @@ class Conversation:
         return Transcript(path, session_id=self.session_id, cwd=self.cwd, delay=self._delay)
 
     def _resume(self, exists: bool) -> None:
-        known = self.transcript.resume() if exists else ""
-        if not known:
+        records = self.transcript.resume() if exists else []
+        said = "\n".join(json.dumps(r["message"]) for r in records if "message" in r)
+        if not said:
             raise NoSuchConversationError(
                 f"No conversation found with session ID: {self.session_id}"
             )
-        self.context.add(known)
+        self.context.add(said)
+        self.known = remembered(records)
 
     def renew(self) -> None:
         """A new id, a new record, an empty context. The old record stays as it is."""

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-from sm.adapters.agents.claude.command_line import afresh
+from sm.adapters.agents.claude.command_line import again
 from sm.adapters.agents.claude.dialect import ClaudeDialect
 from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.demo.context import compacts_at
@@ -25,13 +25,13 @@ class DemoDialect(ClaudeDialect):
     name = "demo"
 
     def plan(self, request: LaunchRequest) -> AgentLine:
-        context = ContextId(str(uuid.uuid4()))
+        context = request.resume or ContextId(str(uuid.uuid4()))
         settings = str(Path(request.folder, "demo-settings.json"))
         ours = launch_settings(request.hook_command, request.hook_url, folder=request.folder)
-        options = ("--session-id", context, "--settings", settings, "--name", request.session)
-        arguments = request.arguments
-        if request.prompt is not None:
-            arguments = (*afresh(arguments), request.prompt)
+        identity = () if request.resume is not None else ("--session-id", context)
+        options = (*identity, "--settings", settings, "--name", request.session)
+        first = (request.prompt,) if request.prompt is not None else ()
+        arguments = (*again(request), *first)
         return AgentLine(
             argv=(sys.executable, "-I", "-m", _MODULE, *options, *arguments),
             environment=_config(request),

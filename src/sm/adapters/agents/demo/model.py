@@ -11,6 +11,9 @@ from sm.core import envelope
 
 _QUOTED = 60
 _TASK = re.compile(r"^[ >]*(%task \d+ .+)$", re.MULTILINE)
+_RECOVERED = re.compile(r"(?:You were working on a task when your|Your) session crashed")
+_UNDONE = ("has no result", "no result on record", "Still running from before the crash")
+"""How one is told, after a crash, of what may not have been done."""
 
 
 class Say(NamedTuple):
@@ -70,8 +73,13 @@ class Task(NamedTuple):
     def next(self, known: str) -> int:
         """The first number that was not done, as far as one knows."""
         before, _, behind = self.command.partition("{}")
-        done = re.findall(f"{re.escape(before)}(\\d+){re.escape(behind)}", known)
-        return max(map(int, done), default=0) + 1
+        named = re.compile(f"{re.escape(before)}(\\d+){re.escape(behind)}")
+        done: set[int] = set()
+        for line in known.split("\n"):
+            numbers = set(map(int, named.findall(line)))
+            is_done = not any(words in line for words in _UNDONE)
+            done = done | numbers if is_done else done - numbers
+        return max(done, default=0) + 1
 
     def numbered(self, number: int) -> Tool:
         return Tool(self.command.replace("{}", str(number)), ask=False)
@@ -89,10 +97,13 @@ Step = Say | Work | Tool | Task | Agent | Background | Usage | Fail | Crash | Ou
 def steps(prompt: str, known: str = "") -> list[Step]:
     """What the model does when it is given this text; it always ends with words.
 
-    Without a directive it goes on with the task it knows of, if it knows of one.
+    Without a directive it goes on with the task it knows of, if it knows of one; after a crash
+    always: the directives it is told of then are those of its past.
     """
     text = _told(prompt)
-    done = directives(text) or _known_task(known)
+    is_recovered = _RECOVERED.match(text) is not None
+    done = [] if is_recovered else directives(text)
+    done = done or _known_task(f"{known}\n{text}" if is_recovered else known)
     if not done:
         return [Say(f'Got it: "{_first_line(text)}"')]
     return done if isinstance(done[-1], Say) else [*done, Say("Done.")]

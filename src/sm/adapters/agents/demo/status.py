@@ -1,5 +1,6 @@
 """What the agent says of itself in ``sessions/<pid>.json``. A kill -9 leaves the file behind."""
 
+import contextlib
 import json
 import os
 import time
@@ -27,10 +28,12 @@ class Status:
         """idle, busy, shell or waiting; written only when it changes."""
         if (session_id, status, waiting_for) == self._told:
             return
-        self._told = (session_id, status, waiting_for)
         changed = {"status": status, "updatedAt": _now_ms(), "statusUpdatedAt": _now_ms()}
         waiting = {"waitingFor": waiting_for} if waiting_for else {}
-        self._write({"sessionId": session_id, **self._fixed, **changed, **waiting})
+        # A disk that is full is no reason to die; the next change is told again.
+        with contextlib.suppress(OSError):
+            self._write({"sessionId": session_id, **self._fixed, **changed, **waiting})
+            self._told = (session_id, status, waiting_for)
 
     def remove(self) -> None:
         self._path.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ the last of them along, and a hook that looks at once may not find them yet. Not
 before the first prompt. Screen, turn and background hooks write to it from their own threads.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from typing import Any
 
 VERSION = "demo"
 MODEL = "demo-model"
+AGAIN_AFTER = 0.5
+"""Seconds, where nothing can be written."""
 _JSON = json.JSONDecoder()
 
 
@@ -53,8 +56,8 @@ class Transcript:
         """The folder beside the record for what is kept of the same session."""
         return self.path.with_suffix("")
 
-    def resume(self) -> str:
-        """Go on where an earlier process stopped; everything it said, as text. Empty without it."""
+    def resume(self) -> list[dict[str, Any]]:
+        """Go on where an earlier process stopped; what it has recorded, torn lines left out."""
         records = [record for line in _lines(self.path) if (record := _decoded(line))]
         uuids = [record["uuid"] for record in records if "uuid" in record]
         self._parent = uuids[-1] if uuids else None
@@ -62,7 +65,7 @@ class Transcript:
         # As Claude Code's: behind a line without an end stands what nobody needs.
         snapshot = {"messageId": str(uuid.uuid4()), "snapshot": {}, "isSnapshotUpdate": False}
         self._unwritten.append(_line({"type": "file-history-snapshot", **snapshot}))
-        return "\n".join(json.dumps(r["message"]) for r in records if "message" in r)
+        return records
 
     def user(self, content: object, prompt_id: str | None, **fields: object) -> str:
         message = {"role": "user", "content": content}
@@ -137,8 +140,10 @@ class Transcript:
         with self._lock:
             self._flusher = None
             if self._unwritten and self._is_begun:
-                lines, self._unwritten = b"".join(self._unwritten), []
-                self._write(lines)
+                left = self._write(b"".join(self._unwritten))
+                self._unwritten = [left] if left else []
+                if left:
+                    self._flush_after(AGAIN_AFTER)
 
     def _append(self, kind: str, **fields: object) -> str:
         record_id = str(uuid.uuid4())
@@ -171,16 +176,22 @@ class Transcript:
         if self._delay == 0:
             self.flush()
         elif self._flusher is None:
-            self._flusher = threading.Timer(self._delay, self.flush)
-            self._flusher.daemon = True
-            self._flusher.start()
+            self._flush_after(self._delay)
 
-    def _write(self, lines: bytes) -> None:
-        if self._fd is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        while lines:
-            lines = lines[os.write(self._fd, lines) :]
+    def _flush_after(self, seconds: float) -> None:
+        self._flusher = threading.Timer(seconds, self.flush)
+        self._flusher.daemon = True
+        self._flusher.start()
+
+    def _write(self, lines: bytes) -> bytes:
+        """What could not be written: a disk that is full may have room again later."""
+        with contextlib.suppress(OSError):
+            if self._fd is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            while lines:
+                lines = lines[os.write(self._fd, lines) :]
+        return lines
 
 
 def now() -> str:

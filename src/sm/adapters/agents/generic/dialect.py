@@ -20,6 +20,7 @@ from sm.core.terminal import AgentStatus, Record, Screen, Sign, View
 class GenericDialect:
     name = "generic"
     proves = False
+    resumes = False
     stash_key: str | None = None
     clear_command: str | None = None
     erase_key = "C-u"

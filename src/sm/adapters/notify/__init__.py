@@ -1,0 +1,1 @@
+"""Tells the person: on their terminals, in a list they find, by a command of their own."""

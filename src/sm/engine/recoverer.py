@@ -1,0 +1,285 @@
+"""Brings back agents that died: finds out what was going on, and starts them again.
+
+Decides nothing about when; how is decided by what is on record. What an agent is told is composed
+elsewhere. Nothing is started beside an agent that lives.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sm.core.crash import Crash, Manner, Recovery, RecoveryState
+from sm.core.effects import RecoverAgent
+from sm.core.envelope import sanitise
+from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost
+from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
+from sm.core.launch import (
+    AgentLine,
+    LaunchFailedError,
+    TerminalUnreachableError,
+)
+from sm.core.message import Message, Route
+from sm.core.recovery import chosen
+from sm.core.state import Attempt, Session, Step
+from sm.core.terminal import Pane, Record
+from sm.engine.launcher import Launcher, in_words
+from sm.engine.ports import Clock, Dialects, Processes, Terminal
+from sm.engine.recollection import Recollected, Recollection
+
+READY_WITHIN = 15.0
+"""An agent that is not ready by then makes room for the next one all the same."""
+LOOK_FOR_ROOM = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a session would be brought back, and what its agent would be told."""
+
+    manner: Manner
+    why: str
+    line: AgentLine
+    environment: Mapping[str, str]
+    recollected: Recollected
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recalled:
+    recollected: Recollected
+    is_cut: bool
+    """Something was going on that an agent with its own record must still be told of."""
+
+    def words(self, session: Session, manner: Manner) -> str:
+        """What the agent is told. Nothing where it reports nothing: it may be a shell. Nothing
+        where it was idle and remembers all, or was never asked anything: a word would set it to
+        work."""
+        if not session.proves:
+            return ""
+        if manner is Manner.FRESH:
+            return self.recollected.prompt if self.is_cut or _had_work(session) else ""
+        return self.recollected.note if self.is_cut else ""
+
+
+class RecoveryImpossibleError(Exception):
+    """The session cannot be brought back so; the message says why and what to do."""
+
+
+class Recoverer:
+    def __init__(
+        self,
+        terminal: Terminal,
+        processes: Processes,
+        dialects: Dialects,
+        launcher: Launcher,
+        recollection: Recollection,
+        clock: Clock,
+        *,
+        at_once: int,
+        sessions: Callable[[], Iterable[Session]],
+        next_commit: Callable[[], Awaitable[None]],
+        message: Callable[[MessageId], Awaitable[Message | None]],
+    ) -> None:
+        self._terminal = terminal
+        self._processes = processes
+        self._dialects = dialects
+        self._launcher = launcher
+        self._recollection = recollection
+        self._clock = clock
+        self._at_once = at_once
+        self._sessions = sessions
+        self._next_commit = next_commit
+        self._message = message
+        self._held: dict[SessionId, RecoveryId] = {}
+        """Those that are being brought back, until that is noted."""
+
+    async def recover(self, session: Session, effect: RecoverAgent) -> Event:
+        """Start the agent again, or find it already started by a daemon that died."""
+        recovery = session.recovery
+        if recovery is None or recovery.id != effect.recovery or session.alive:
+            return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
+        await self._room(session.id)
+        self._held[session.id] = recovery.id
+        try:
+            return await self._recover(session, recovery)
+        except TerminalUnreachableError as error:
+            # It may have run: to be asked again, which finds what was started.
+            return TerminalLost(reason=str(error))
+        except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
+            return RecoveryFailed(recovery=recovery.id, reason=str(error))
+
+    async def _room(self, session: SessionId) -> None:
+        """Wait until few enough agents are being started: a wave of them starves everybody."""
+        while self._starting(session) >= self._at_once:
+            try:
+                async with asyncio.timeout(LOOK_FOR_ROOM):
+                    await self._next_commit()
+            except TimeoutError:
+                continue
+
+    def _starting(self, besides: SessionId) -> int:
+        since, count = self._clock.now() - READY_WITHIN, 0
+        for session in self._sessions():
+            begun = self._held.get(session.id)
+            if begun is not None and not _is_asked(session, begun):
+                del self._held[session.id]
+            is_busy = session.id in self._held or _is_starting(session, since)
+            count += is_busy and session.id != besides
+        return count
+
+    async def _recover(self, session: Session, recovery: Recovery) -> Event:
+        begun = await self._begun(session, recovery)
+        if begun is not None:
+            return begun
+        survivors = await self._laid_to_rest(session)
+        plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
+        note = {"id": recovery.id, "manner": plan.manner.value, "context": plan.line.context or ""}
+        pane = await self._launcher.start_again(session, plan.line, plan.environment, note)
+        found = "; ".join((*plan.recollected.sources, *plan.recollected.skipped))
+        return AgentRecovered(
+            recovery=recovery.id,
+            pane=pane,
+            manner=plan.manner,
+            context=plan.line.context,
+            told=plan.told,
+            evidence=f"process {pane.pid}, {plan.why}" + (f" ({found})" if found else ""),
+            survivors=survivors,
+        )
+
+    async def _begun(self, session: Session, recovery: Recovery) -> Event | None:
+        """The agent that was started before its daemon died, if it was."""
+        pane = await self._terminal.find(session.id)
+        noted = self._launcher.noted(session)
+        if pane is None or _is_same(pane, session.pane) or noted.get("id") != recovery.id:
+            return None
+        manner = Manner(noted["manner"])
+        survivors = await asyncio.to_thread(self._survivors, session, pane.pid)
+        recalled = await self._recall(session, recovery.crash, survivors)
+        return AgentRecovered(
+            recovery=recovery.id,
+            pane=pane,
+            manner=manner,
+            context=ContextId(noted["context"]) if noted["context"] else None,
+            told=recalled.words(session, manner),
+            evidence=f"process {pane.pid}, found started",
+            survivors=survivors,
+        )
+
+    async def _laid_to_rest(self, session: Session) -> tuple[str, ...]:
+        """What the dead agent has left running, in words. The agent itself is not left: one that
+        outlived its terminal would work beside the one that is started in its place."""
+        pane = session.pane
+        if pane is not None and self._processes.started(pane.pid) == pane.started:
+            await self._processes.end(pane.pid, pane.started)
+        return await asyncio.to_thread(self._survivors, session)
+
+    def _survivors(self, session: Session, new: int | None = None) -> tuple[str, ...]:
+        """Processes that carry the session's id, without the agent that came in its place and
+        what that has started."""
+        anew = {one.pid for one in self._processes.tree(new)} if new is not None else set()
+        marked = self._processes.marked(session.id)
+        return tuple(in_words(one) for one in marked if one.pid not in anew)
+
+    async def plan(
+        self,
+        session: Session,
+        crash: Crash,
+        wanted: Manner | None,
+        survivors: tuple[str, ...] | None = None,
+    ) -> Plan:
+        """How it would be brought back. Raises where it cannot be; changes nothing."""
+        if survivors is None:
+            survivors = await asyncio.to_thread(self._survivors, session)
+        recalled = await self._recall(session, crash, survivors)
+        hindrance = self._hindrance(session, recalled.recollected)
+        usage = session.context.usage
+        manner, why = chosen(session, wanted, hindrance=hindrance, usage=usage)
+        if wanted is Manner.RESUME and manner is not wanted:
+            raise RecoveryImpossibleError(f"it cannot be resumed: {why}. Without --resume it can.")
+        line, environment = await asyncio.to_thread(self._line, session, manner)
+        return Plan(
+            manner=manner,
+            why=why,
+            line=line,
+            environment=environment,
+            recollected=recalled.recollected,
+            told=recalled.words(session, manner),
+        )
+
+    def _hindrance(self, session: Session, recollected: Recollected) -> str | None:
+        """Why its agent cannot go on with its own record."""
+        if not self._dialects.named(session.agent).resumes:
+            return f"{session.agent} keeps no record to go on with"
+        return None if recollected.whole else recollected.flaw
+
+    def _line(self, session: Session, manner: Manner) -> tuple[AgentLine, Mapping[str, str]]:
+        resume = session.context.id if manner is Manner.RESUME else None
+        return self._launcher.planned_again(session, resume)
+
+    async def _recall(
+        self, session: Session, crash: Crash, survivors: tuple[str, ...]
+    ) -> "_Recalled":
+        unrecorded = await self._unrecorded(session, crash)
+        usage = session.context.usage
+        recollected = await self._recollection.of(
+            session,
+            crash,
+            survivors=survivors,
+            unrecorded=unrecorded,
+            window=usage.window if usage is not None else None,
+        )
+        is_cut = crash.busy or crash.dialog is not None or bool(unrecorded or survivors)
+        return _Recalled(recollected=recollected, is_cut=is_cut)
+
+    async def _unrecorded(self, session: Session, crash: Crash) -> tuple[str, ...]:
+        """Messages the agent had reported as taken, and died before it wrote that down."""
+        found = [await self._message(message) for message in crash.taken]
+        taken: Sequence[Message] = [message for message in found if message is not None]
+        lost = await asyncio.to_thread(
+            lambda: [m for m in taken if not self._is_recorded(session, m)]
+        )
+        return tuple(sanitise(message.text) for message in lost)
+
+    def _is_recorded(self, session: Session, message: Message) -> bool:
+        transcript = session.context.transcript
+        if transcript is None:
+            return False
+        attempt = Attempt(
+            message=message.id,
+            number=message.attempts,
+            route=message.route or Route.PASTE,
+            step=Step.ENTERED,
+            since=message.queued_at,
+        )
+        dialect = self._dialects.named(session.agent)
+        try:
+            return dialect.search(Path(transcript), attempt) is Record.HELD
+        except OSError:
+            return False
+
+
+def _had_work(session: Session) -> bool:
+    """Whether its agent was ever asked anything."""
+    left = [past for past in session.lineage if not past.how.startswith("recovery ")]
+    return bool(session.ended_prompts or left)
+
+
+def _is_asked(session: Session, recovery: RecoveryId) -> bool:
+    known = session.recovery
+    is_it = known is not None and known.id == recovery
+    return is_it and known is not None and known.state is RecoveryState.ASKED
+
+
+def _is_starting(session: Session, since: float) -> bool:
+    recovery = session.recovery
+    is_started = recovery is not None and recovery.state is RecoveryState.STARTED
+    is_young = session.alive and session.launched_at > since
+    return is_started and is_young and session.proves and not session.ready
+
+
+def _is_same(pane: Pane, known: Pane | None) -> bool:
+    """Whether it is the process that died, not one that was started since."""
+    return known is not None and (pane.pid, pane.started) in (
+        (known.pid, known.started),
+        (known.pid, 0),
+    )

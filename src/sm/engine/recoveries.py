@@ -1,0 +1,209 @@
+"""Recoveries as people ask for them: what can be brought back, how, and the request itself."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sm.core.crash import Cause, Crash, Manner, RecoveryRules
+from sm.core.events import RecoveryRequested, SessionInherited
+from sm.core.ids import RecoveryId, SessionId
+from sm.core.launch import LaunchFailedError
+from sm.core.message import Message, Way
+from sm.core.passage import Handoff
+from sm.core.recovery import is_recoverable
+from sm.core.state import Session, State
+from sm.engine import naming
+from sm.engine.loop import Loop
+from sm.engine.naming import RefusedError
+from sm.engine.ports import Clock
+from sm.engine.recoverer import Plan, Recoverer, RecoveryImpossibleError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryTerms:
+    """What the configuration says about bringing sessions back."""
+
+    rules: RecoveryRules
+    at_once: int
+    max_lines: int
+    budget: float
+    """In percent of the agent's window."""
+    template: str
+    keeps_environment: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What a session has behind it that it does not carry along."""
+
+    messages: tuple[Message, ...]
+    handoffs: tuple[Handoff, ...]
+
+
+class Environments(Protocol):
+    """What agents are started with, as far as it is kept."""
+
+    def environment(self, session: SessionId) -> dict[str, str]:
+        """Raises OSError where it is not kept."""
+
+    def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        """Keep one in the place of one that was not kept."""
+
+    def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]: ...
+
+
+class Recoveries:
+    def __init__(
+        self,
+        loop: Loop,
+        recoverer: Recoverer,
+        environments: Environments,
+        clock: Clock,
+        *,
+        terms: RecoveryTerms,
+        identity: Callable[[SessionId], Mapping[str, str]],
+        clean: Callable[[Mapping[str, str]], dict[str, str]],
+        raw_log: Callable[[SessionId], str],
+        ways: Callable[[str], tuple[Way, ...]],
+    ) -> None:
+        self._loop = loop
+        self._recoverer = recoverer
+        self._environments = environments
+        self._clock = clock
+        self._terms = terms
+        self._identity = identity
+        self._clean = clean
+        self._raw_log = raw_log
+        self._ways = ways
+
+    def recoverable(self) -> list[Session]:
+        """Every session whose agent died unasked, the one that died last first."""
+        found = [s for s in self._loop.sessions if is_recoverable(s) and not s.adopted]
+        return sorted(found, key=lambda s: -s.state_since)
+
+    async def lines(self) -> dict[SessionId, int]:
+        """How much each of them has shown, roughly."""
+        paths = {session.id: Path(self._raw_log(session.id)) for session in self.recoverable()}
+        return await asyncio.to_thread(lambda: {one: _lines(path) for one, path in paths.items()})
+
+    async def request(
+        self,
+        reference: str,
+        *,
+        by: str,
+        recovery_id: RecoveryId,
+        manner: Manner | None,
+        environment: Mapping[str, str] | None,
+    ) -> Session:
+        """Have a session brought back. The same id again is the same request, sent again.
+
+        Returns when that is stored; what became of it, the session tells.
+        """
+        session = naming.find(reference, self._loop.sessions)
+        known = await self._loop.stored(
+            lambda: _has(self._loop.session(session.id), recovery_id) or None
+        )
+        if known is not None:
+            return self._loop.session(session.id)
+        self._refuse_impossible(session)
+        self._lend(session, environment)
+        asked = RecoveryRequested(id=recovery_id, by=by, manner=manner)
+        return await self._loop.post(session.id, asked)
+
+    async def plan(self, reference: str, manner: Manner | None) -> tuple[Session, Plan]:
+        """How a session would be brought back; nothing is done."""
+        session = naming.find(reference, self._loop.sessions)
+        self._refuse_impossible(session, may_run=True)
+        crash = session.crash or Crash(
+            at=self._clock.now(), cause=Cause.UNKNOWN, words="it has not crashed"
+        )
+        try:
+            return session, await self._recoverer.plan(session, crash, manner)
+        except (LaunchFailedError, RecoveryImpossibleError) as error:
+            raise RefusedError(f"{session.name}: {error}") from None
+        except OSError:
+            raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
+
+    async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
+        """Make a session ours whose wrapper was killed; None if it was ours already."""
+        known = any(session.id == left.id for session in self._loop.sessions)
+        if known:
+            return None
+        taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
+        is_free = all(session.name != left.name for session in taken)
+        event = SessionInherited(
+            session=left,
+            name=left.name if is_free else naming.free_name(left.name, taken),
+            evidence=evidence,
+            ways=self._ways(left.agent),
+            rescue=self._terms.rules,
+            messages=past.messages,
+            handoffs=past.handoffs,
+        )
+        self._own(left.id)
+        return await self._loop.post(left.id, event)
+
+    def _own(self, session: SessionId) -> None:
+        """What its agent was started with names the wrapper: from now on it is to name us."""
+        with contextlib.suppress(OSError):  # not kept: whoever brings it back lends theirs
+            self._lent(session, self._environments.environment(session))
+
+    def _refuse_impossible(self, session: Session, *, may_run: bool = False) -> None:
+        if not self._terms.rules.enabled:
+            raise RefusedError("Recovery is switched off: set recovery.enabled = true.")
+        if session.adopted:
+            raise RefusedError(
+                f"{session.name} was adopted, so how it was started is not known. Start its agent"
+                f" again yourself, and adopt it: sm adopt"
+            )
+        if session.state is State.ENDED:
+            raise RefusedError(
+                f"{session.name} was ended on purpose. Start a new session with: sm new"
+            )
+        if session.recovery is not None:
+            raise RefusedError(
+                f"{session.name} is already being brought back. See: sm show {session.name}"
+            )
+        if session.exit is None and not may_run:
+            raise RefusedError(
+                f"{session.name} is {session.state.value}: there is nothing to bring back."
+            )
+
+    def _lend(self, session: Session, environment: Mapping[str, str] | None) -> None:
+        """Where the agent's own environment is not kept, that of whoever asks has to do."""
+        try:
+            self._environments.environment(session.id)
+        except OSError:
+            if environment is None:
+                raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
+            self._lent(session.id, environment)
+
+    def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        lent = self._environments.with_sm(self._clean(environment))
+        self._environments.lend(session, {**lent, **self._identity(session)})
+
+
+COUNTED = 4_000_000
+_NOT_KEPT = (
+    "the environment it was started with is not kept (recovery.keep_environment). Bring it back"
+    " from a terminal, which lends its own: sm recover"
+)
+
+
+def _lines(log: Path) -> int:
+    """Counted at the end of a long log, and reckoned from that."""
+    try:
+        size = log.stat().st_size
+        with log.open("rb") as file:
+            file.seek(max(size - COUNTED, 0))
+            found = file.read(COUNTED).count(b"\n")
+    except OSError:
+        return 0
+    return found if size <= COUNTED else found * size // COUNTED
+
+
+def _has(session: Session, recovery: RecoveryId) -> bool:
+    return any(one.id == recovery for one in session.recoveries)
