@@ -82,6 +82,7 @@ def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolde
         "argv": ["/bin/x", "-a"],
         "environment": {"A": "1", "B": "2"},
         "cwd": "/shop",
+        "once": False,
     }
     assert (folder / "settings.json").read_bytes() == b"{}"
     assert {_mode(p) for p in folder.iterdir()} == {0o600}
@@ -98,6 +99,46 @@ def test_the_environment_is_forgotten_and_the_log_stays(folders: SessionFolders)
     left = b"".join(p.read_bytes() for p in folders.folder(ADA).iterdir())
     assert b"secret" not in left
     assert Path(folders.raw_log(ADA)).exists()
+
+
+def test_which_recovery_an_agent_was_started_by_is_noted(folders: SessionFolders) -> None:
+    """Whoever finds it running knows what it is; the next plain start is of none."""
+    assert folders.recovery(ADA) == {}
+
+    folders.prepare(ADA, _line(folders), {}, "/shop", recovery={"id": "r1"})
+    assert folders.recovery(ADA) == {"id": "r1"}
+
+    folders.prepare(ADA, _line(folders), {}, "/shop")
+    assert folders.recovery(ADA) == {}
+
+
+def test_an_environment_that_is_not_kept_can_be_lent(folders: SessionFolders) -> None:
+    folders.prepare(ADA, _line(folders), {"KEY": "own"}, "/shop")
+    folders.forget_environment(ADA)
+    with pytest.raises(OSError, match="launch.json"):
+        folders.environment(ADA)
+
+    folders.lend(ADA, {"KEY": "lent"})
+
+    assert folders.environment(ADA) == {"KEY": "lent"}
+    assert _mode(Path(folders.launch_argv(ADA)[1])) == 0o600
+
+
+def test_a_folder_that_others_kept_stands_for_our_own(
+    folders: SessionFolders, tmp_path: Path
+) -> None:
+    """What was written down names files in it; it goes as a whole."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "raw.log").write_text("said")
+
+    folders.inherit(ADA, theirs)
+    folders.inherit(ADA, theirs)
+
+    assert Path(folders.raw_log(ADA)).read_text() == "said"
+    folders.discard(ADA)
+    assert not theirs.exists()
+    assert not folders.folder(ADA).is_symlink()
 
 
 def test_a_folder_can_be_taken_back(folders: SessionFolders) -> None:

@@ -28,6 +28,7 @@ FLAGS = {
     "tail": "-f --json",
     "log": "--raw --text --lines --json",
     "snapshot": "--list --show --json",
+    "recover": "--all --dry-run --resume --fresh --json",
     "send": "--sequential --important --urgent --wait --no-notify --json",
     "messages": "--state --json",
     "cancel": "--json",

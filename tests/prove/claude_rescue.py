@@ -21,7 +21,6 @@ from tests.kit.anthropic_api import DONE, Reply, Request, ToolUse, Usage
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 from tests.prove.ladder import Desk, desk, given
-from tests.prove.ledger import Verdict
 from tests.prove.walkaway import configure
 
 AUTO = "[recovery]\nauto_recover = true\n"

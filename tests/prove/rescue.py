@@ -317,7 +317,9 @@ def chaos(
 def _wreak(havoc: Havoc, planned: list[str], pause: float) -> None:
     for what in planned:
         time.sleep(havoc.chance.uniform(0.02, 2 * pause))
-        wait_until(lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}\n{report(havoc)}")
+        wait_until(
+            lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}\n{report(havoc)}"
+        )
     havoc.end()
 
 

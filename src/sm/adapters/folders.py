@@ -58,8 +58,10 @@ _SM = "import sys; from sm.cli.main import main; sys.exit(main())"
 class SessionFolders:
     """Fits the engine's ``Folders``."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, keeps_environment: bool = True) -> None:
+        """``keeps_environment``: until the session ends, not only until its agent has it."""
         self._home = home
+        self._keeps = keeps_environment
 
     def folder(self, session: SessionId) -> Path:
         return self._home.sessions / session
@@ -95,16 +97,19 @@ class SessionFolders:
             "argv": list(line.argv),
             "environment": {**environment, **line.environment},
             "cwd": cwd,
-            "recovery": dict(recovery or {}),
+            "once": not self._keeps,
         }
+        note = self._recovery_file(session)
+        if recovery is None:
+            note.unlink(missing_ok=True)
+        else:
+            write_private(note, json.dumps(dict(recovery)).encode())
         write_private(self._launch_file(session), json.dumps(launch).encode())
         Path(self.raw_log(session)).touch(mode=0o600)
 
     def environment(self, session: SessionId) -> dict[str, str]:
         """What the session's agent was started with."""
         launch = json.loads(self._launch_file(session).read_bytes())
-        if launch.get("environment") is None:
-            raise FileNotFoundError(f"the environment of session {session} is not kept")
         return {str(name): str(value) for name, value in launch["environment"].items()}
 
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
@@ -113,21 +118,13 @@ class SessionFolders:
             self._launch_file(session), json.dumps({"environment": dict(environment)}).encode()
         )
 
-    def forget_variables(self, session: SessionId) -> None:
-        """The agent has its environment; nothing else is to have it."""
-        with contextlib.suppress(OSError, ValueError):  # the next start tries again
-            launch = json.loads(self._launch_file(session).read_bytes())
-            if launch.get("environment") is not None:
-                kept = json.dumps({**launch, "environment": None}).encode()
-                write_private(self._launch_file(session), kept)
-
     def recovery(self, session: SessionId) -> dict[str, str]:
         """What was noted of the recovery it was last started by; nothing if it was by none."""
         try:
-            launch = json.loads(self._launch_file(session).read_bytes())
+            noted = json.loads(self._recovery_file(session).read_bytes())
         except (OSError, ValueError):
             return {}
-        return {str(name): str(value) for name, value in launch.get("recovery", {}).items()}
+        return {str(name): str(value) for name, value in noted.items()}
 
     def make(self, session: SessionId) -> None:
         """The folder of a session whose agent sm did not start."""
@@ -216,6 +213,9 @@ class SessionFolders:
             f'  for one in {adopted}/*; do [ -e "$one" ] || exit 0; break; done\n'
             "fi\n"
         )
+
+    def _recovery_file(self, session: SessionId) -> Path:
+        return self.folder(session) / "recovery.json"
 
     def _launch_file(self, session: SessionId) -> Path:
         return self.folder(session) / "launch.json"

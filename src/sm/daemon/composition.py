@@ -50,8 +50,11 @@ def compose(
     channels: Channels,
     restarts: int | None = None,
 ) -> Engine:
-    """``restarts``: how often at most a session is handed over when nobody is there."""
-    folders = SessionFolders(home)
+    """``restarts``: how often at most a session is handed over when nobody is there. Its agent is
+    started again each time, from what is kept of its start."""
+    folders = SessionFolders(
+        home, keeps_environment=settings.recovery.keep_environment or restarts is not None
+    )
     tokens = Tokens(home, folders)
     redact = _redactor(settings)
     rules = settings.handoff

@@ -110,3 +110,12 @@ def test_an_unreadable_launch_file_is_told_with_status_127(tmp_path: Path) -> No
         assert done.returncode == 127
         assert done.stderr.startswith("sm could not start the agent: ")
         assert done.stderr.count("\n") == 1
+
+
+def test_an_environment_that_is_not_kept_is_gone_once_the_agent_has_it(tmp_path: Path) -> None:
+    """Nobody finds it beside a running agent."""
+    launch = {"argv": ["/bin/true"], "environment": {"KEY": "secret"}, "cwd": "/", "once": True}
+
+    assert _launch(tmp_path, launch).returncode == 0
+
+    assert list(tmp_path.iterdir()) == []

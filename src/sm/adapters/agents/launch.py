@@ -13,6 +13,9 @@ def main() -> None:
     try:
         with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123 - starts faster
             launch = json.load(file)
+        if launch.get("once"):
+            # Nobody else is to have this environment.
+            os.unlink(sys.argv[1])  # noqa: PTH108 - starts faster
         os.chdir(launch["cwd"])
         environment = launch["environment"]
         # What the pane itself knows better than the caller did.
