@@ -204,7 +204,9 @@ class Outcome:
         return total
 
 
-def judge_steps(done: list[tuple[float, int]], steps: int, crashes: list[float]) -> Verdict:
+def judge_steps(
+    done: list[tuple[float, int]], steps: int, crashes: list[float], notes: list[str]
+) -> Verdict:
     """A step may be done again if a crash came between its beginnings; each crash excuses one."""
     verdict = Verdict(sent=steps)
     begun: dict[int, float] = {}
@@ -215,9 +217,12 @@ def judge_steps(done: list[tuple[float, int]], steps: int, crashes: list[float])
             excuse = next((c for c in excuses if begun[number] < c < at), None)
             if excuse is None:
                 verdict.doubled += 1
+                notes.append(f"{at:.2f}: step {number} again, without a crash")
             else:
                 excuses.remove(excuse)
-        verdict.disordered += number not in (highest, highest + 1)
+        if number not in (highest, highest + 1):
+            verdict.disordered += 1
+            notes.append(f"{at:.2f}: step {number} behind {highest}")
         highest = max(highest, number)
         begun[number] = at
     verdict.lost = sum(number not in begun for number in range(1, steps + 1))
@@ -353,9 +358,9 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     outcome = Outcome()
     for worker in workers:
         crashes = crashes_of(sm, worker.id)
-        verdict = judge_steps(worker.done, worker.steps, crashes)
-        if not verdict.holds:
-            outcome.notes.append(f"{worker.name}: {verdict}")
+        notes: list[str] = []
+        verdict = judge_steps(worker.done, worker.steps, crashes, notes)
+        outcome.notes += [f"{worker.name} ({worker.id}) {words}" for words in notes]
         outcome.steps += verdict
         outcome.again += len(worker.done) - worker.steps
         judge_messages(worker, sender.sent, outcome)
