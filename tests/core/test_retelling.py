@@ -77,6 +77,13 @@ def test_fences_in_a_text_do_not_end_the_block() -> None:
     assert told.text.endswith("`````\n[you said]\n```\ncode\n````\n`````\n")
 
 
+def test_fences_that_grow_with_their_content_stay_within_the_space() -> None:
+    room = Room(size=6_000, lines=99)
+
+    assert size(retell((said("`" * 900),) * 4, room, when).text) <= 6_000
+    assert size(retell((asked("`" * 2_500), said("`" * 9)), room, when).text) <= 6_000
+
+
 def test_what_was_printed_goes_first_then_the_agents_words_then_old_requests() -> None:
     """Two hundred rounds in the space of a few: every request of them is told word for word for
     longer than any reply is."""
@@ -98,17 +105,16 @@ def test_what_was_printed_goes_first_then_the_agents_words_then_old_requests() -
     assert requests == list(range(requests[0], 200))
     assert requests[0] < brief[0] < whole[0]
     assert told.text.count("→ ok\nprinted") == 3
-    assert "in short, requests word for word, the rest left out" in told.text.partition("\n")[0]
+    assert "in short, requests word for word; the rest left out" in told.text.partition("\n")[0]
 
 
 def test_the_latest_request_is_there_however_much_came_after_it() -> None:
+    wish = "The very last wish" + ", in detail" * 200
     after = [said("and so on " * 300) for _ in range(100)]
 
-    told = retell(
-        (asked("old"), asked("The very last wish"), *after), Room(size=9_000, lines=99), when
-    )
+    told = retell((asked("old"), asked(wish), *after), Room(size=9_000, lines=99), when)
 
-    assert "]\nThe very last wish\n" in told.text
+    assert f"]\n{wish}\n" in told.text
 
 
 def test_a_request_longer_than_all_the_space_keeps_its_beginning_and_its_end() -> None:

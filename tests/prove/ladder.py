@@ -107,7 +107,7 @@ class Desk:
         """How often the model was given each message, with its text as it came."""
         most: dict[str, Counter[tuple[str, str]]] = {}
         for request in self.api.main_requests():
-            seen = Counter(_given(request))
+            seen = Counter(given(request))
             most[request.session] = most.get(request.session, Counter()) | seen
         return sum(most.values(), Counter())
 
@@ -129,7 +129,7 @@ class Desk:
         return Counter(str(m["route"]) for m in self.messages())
 
 
-def _given(request: Request) -> Iterator[tuple[str, str]]:
+def given(request: Request) -> Iterator[tuple[str, str]]:
     """Every message of ours the conversation holds; what tools printed and replies left out."""
     for message in request.body["messages"]:
         if message["role"] == "assistant":

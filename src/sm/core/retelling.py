@@ -203,7 +203,7 @@ class _Telling:
         full = count(len(self._exchanges) - self._in_full, "exchange")
         rest = sum(number < self._in_full for number in self._texts)
         short = f", {rest} before in short, requests word for word" if rest else ""
-        return f"Oldest first; the last {full} in full{short}, the rest left out:"
+        return f"Oldest first. The last {full} in full{short}; the rest left out:"
 
     # --- one exchange
 

@@ -289,7 +289,10 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             return handoff.relaunch_refused(session, event, now)
         case LaunchFailed(reason=reason):
             intended = session.kill_requested
-            session = replace(session, exit=Exit(status=None, signal=None, intended=intended))
+            end = Exit(
+                status=None, signal=None, intended=intended, cause=Cause.START, evidence=reason
+            )
+            session = replace(session, exit=end)
             return recovery.not_started(session, reason, now), ()
         case AgentExited():
             return _exited(session, event, now)
@@ -366,7 +369,13 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     crash = _crash(session, event, now)
     session = replace(
         session,
-        exit=Exit(status=event.status, signal=event.signal, intended=intended),
+        exit=Exit(
+            status=event.status,
+            signal=event.signal,
+            intended=intended,
+            cause=event.cause,
+            evidence=event.evidence,
+        ),
         ready=False,
         lost=False,
     )

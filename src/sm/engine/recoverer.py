@@ -13,7 +13,7 @@ from sm.core.crash import Crash, Manner, Recovery, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.envelope import sanitise
 from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost
-from sm.core.ids import ContextId, MessageId
+from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -52,11 +52,12 @@ class _Recalled:
 
     def words(self, session: Session, manner: Manner) -> str:
         """What the agent is told. Nothing where it reports nothing: it may be a shell. Nothing
-        where it was idle and remembers all: a word would set it to work."""
+        where it was idle and remembers all, or was never asked anything: a word would set it to
+        work."""
         if not session.proves:
             return ""
         if manner is Manner.FRESH:
-            return self.recollected.prompt
+            return self.recollected.prompt if self.is_cut or _had_work(session) else ""
         return self.recollected.note if self.is_cut else ""
 
 
@@ -89,16 +90,16 @@ class Recoverer:
         self._sessions = sessions
         self._next_commit = next_commit
         self._message = message
-        self._busy = 0
-        """How many are being brought back in this very moment."""
+        self._held: dict[SessionId, RecoveryId] = {}
+        """Those that are being brought back, until that is noted."""
 
     async def recover(self, session: Session, effect: RecoverAgent) -> Event:
         """Start the agent again, or find it already started by a daemon that died."""
         recovery = session.recovery
         if recovery is None or recovery.id != effect.recovery or session.alive:
             return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
-        await self._room()
-        self._busy += 1
+        await self._room(session.id)
+        self._held[session.id] = recovery.id
         try:
             return await self._recover(session, recovery)
         except TerminalUnreachableError as error:
@@ -106,21 +107,25 @@ class Recoverer:
             return TerminalLost(reason=str(error))
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             return RecoveryFailed(recovery=recovery.id, reason=str(error))
-        finally:
-            self._busy -= 1
 
-    async def _room(self) -> None:
+    async def _room(self, session: SessionId) -> None:
         """Wait until few enough agents are being started: a wave of them starves everybody."""
-        while self._busy + self._starting() >= self._at_once:
+        while self._starting(session) >= self._at_once:
             try:
                 async with asyncio.timeout(LOOK_FOR_ROOM):
                     await self._next_commit()
             except TimeoutError:
                 continue
 
-    def _starting(self) -> int:
-        since = self._clock.now() - READY_WITHIN
-        return sum(_is_starting(session, since) for session in self._sessions())
+    def _starting(self, besides: SessionId) -> int:
+        since, count = self._clock.now() - READY_WITHIN, 0
+        for session in self._sessions():
+            begun = self._held.get(session.id)
+            if begun is not None and not _is_asked(session, begun):
+                del self._held[session.id]
+            is_busy = session.id in self._held or _is_starting(session, since)
+            count += is_busy and session.id != besides
+        return count
 
     async def _recover(self, session: Session, recovery: Recovery) -> Event:
         begun = await self._begun(session, recovery)
@@ -251,6 +256,18 @@ class Recoverer:
             return dialect.search(Path(transcript), attempt) is Record.HELD
         except OSError:
             return False
+
+
+def _had_work(session: Session) -> bool:
+    """Whether its agent was ever asked anything."""
+    left = [past for past in session.lineage if not past.how.startswith("recovery ")]
+    return bool(session.ended_prompts or left)
+
+
+def _is_asked(session: Session, recovery: RecoveryId) -> bool:
+    known = session.recovery
+    is_it = known is not None and known.id == recovery
+    return is_it and known is not None and known.state is RecoveryState.ASKED
 
 
 def _is_starting(session: Session, since: float) -> bool:

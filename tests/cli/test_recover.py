@@ -1,0 +1,129 @@
+"""sm recover"""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.conftest import refusal
+from tests.kit.sm import SM, Sm, sm_home
+from tests.kit.tmux import wait_until
+
+
+@pytest.fixture
+def own() -> Iterator[Sm]:
+    """A home of its own: what crashes here must not be listed elsewhere."""
+    with sm_home() as made:
+        yield made
+
+
+def crash(sm: Sm, name: str) -> None:
+    os.kill(sm.json("show", name)["pid"], signal.SIGKILL)
+    sm.wait_state(name, "crashed")
+
+
+def test_nothing_to_bring_back_is_said(own: Sm) -> None:
+    own.new_demo("tia")
+
+    said = "Nothing to bring back: no session has crashed.\n"
+    assert own.run("recover") == own.run("recover", "--all") == said
+    assert own.json("recover") == own.json("recover", "--all") == []
+
+
+def test_a_crashed_session_is_listed_and_brought_back(own: Sm) -> None:
+    """With what was found, each step as it is proved, and where to look at it."""
+    own.new_demo("tia")
+    own.run("send", "tia", "%tool sleep 60", "--wait", "20")
+    own.wait_state("tia", "working")
+    crash(own, "tia")
+
+    listed = own.run("recover")
+    assert listed.startswith("Recoverable sessions:\n  1. tia  [crashed ")
+    assert "the agent was ended by signal 9" in listed
+    assert listed.endswith("\nBring them back with: sm recover --all, or sm recover NAME\n")
+
+    said = own.run("recover", "tia")
+    assert "1 requests, " in said
+    assert "Last activity: running `sleep 60`" in said
+    assert "✓ demo started: process " in said
+    assert "✓ context given to it (paste " in said
+    assert "✓ back at work (UserPromptSubmit of prompt " in said
+    assert said.endswith("\nLook at it with: sm attach tia\n")
+    prompts = own.received("tia")
+    assert "Your session crashed, and sm has resumed it" in prompts[-1]
+    assert "It still runs (process " in prompts[-1], "the command is named with its pid"
+    shown = own.run("show", "tia")
+    assert "ended by signal 9 (signal)" in shown
+    assert "done after " in shown
+
+
+def test_a_dry_run_shows_command_and_prompt_and_does_nothing(own: Sm) -> None:
+    own.new_demo("tia")
+    own.run("send", "tia", "port the parser", "--wait", "20")
+    own.run("wait", "tia")
+    crash(own, "tia")
+
+    resume = own.run("recover", "tia", "--dry-run")
+    fresh = own.run("recover", "tia", "--dry-run", "--fresh")
+
+    assert "way       resume: its record is whole" in resume
+    assert " --resume " in resume
+    assert "prompt    none: it was idle, and goes on where it was" in resume
+    assert "way       fresh: as asked: fresh" in fresh
+    assert "port the parser" in fresh
+    assert "## Instructions" in fresh
+    (plan,) = own.json("recover", "tia", "--dry-run")
+    assert (plan["name"], plan["way"], plan["prompt"]) == ("tia", "resume", "")
+    assert own.state("tia") == "crashed"
+
+
+def test_all_of_them_come_back_together(own: Sm) -> None:
+    """After the tmux server was killed: a line for each step of each."""
+    for name in ("tia", "tom"):
+        own.new_demo(name)
+    own.run("new", "cat", "--agent", "cat")
+    own.tmux("kill-server")
+    for name in ("tia", "tom", "cat"):
+        own.wait_state(name, "crashed")
+    assert own.json("show", "tia")["crash"]["cause"] == "server_exit"
+
+    said = own.run("recover", "--all")
+
+    for name in ("tia", "tom"):
+        assert f"✓ {name}: back at work (the agent is ready)" in said
+        assert own.state(name) == "idle"
+    assert "✓ cat: back at work (the agent was started)" in said
+    ended = own.json("show", "tom")
+    assert (ended["tmux"]["session"], ended["name"]) == ("tom", "tom")
+
+
+def test_a_person_at_a_terminal_is_asked(own: Sm) -> None:
+    """By number, all or none; a wrong answer asks again."""
+    for name in ("tia", "tom"):
+        own.new_demo(name)
+        crash(own, name)
+    screen = [str(SM.parent / "sm"), "recover"]
+    variables = [f"{name}={value}" for name, value in own.environment.items()]
+    place = ("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "120", "-y", "30")
+    pane = own.tmux(*place, "env", *variables, *screen).strip()
+
+    def shows(words: str) -> bool:
+        return words in own.tmux("capture-pane", "-p", "-t", pane)
+
+    wait_until(lambda: shows("Recover which session? [1-2, all, none]:"), 20)
+    own.tmux("send-keys", "-t", pane, "7", "Enter")
+    wait_until(lambda: shows("'7' is none of them."), 20)
+    own.tmux("send-keys", "-t", pane, "1", "Enter")
+
+    wait_until(lambda: own.state("tom") == "idle", 20)
+
+    assert own.state("tia") == "crashed", "the last one to die stands first in the list"
+
+
+def test_what_cannot_be_brought_back_is_refused(sm: Sm) -> None:
+    assert refusal(sm, "recover", "ada")[0] == 1
+    assert refusal(sm, "recover", "gone")[1].startswith("gone was ended on purpose.")
+    assert refusal(sm, "recover", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
+    assert refusal(sm, "recover", "--all", "ada") == (2, "name sessions, or say --all")
+    assert sm.start("recover", "--fresh", "--resume").returncode == 2

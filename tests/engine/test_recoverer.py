@@ -1,0 +1,243 @@
+"""Agents that died are started again: once, told what they must know, and nothing beside one."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from sm.core.crash import Manner, RecoveryRules, RecoveryState
+from sm.core.effects import RecoverAgent
+from sm.core.events import AgentRecovered, RecoveryFailed, TerminalLost
+from sm.core.ids import RecoveryId, SessionId
+from sm.core.message import MessageState
+from sm.core.state import Session, State
+from sm.engine.engine import Engine
+from sm.engine.recoverer import READY_WITHIN
+from tests.engine.rig import ADA, TERMS, Rig, said
+from tests.engine.world import Agent
+
+ID = RecoveryId("r1")
+AUTO = replace(TERMS, rules=RecoveryRules(auto=True, crashes=3, within=600.0))
+
+
+async def died(rig: Rig, engine: Engine, agent: Agent) -> Session:
+    """The agent is gone, and that was noticed."""
+    agent.die(status=9)
+    await engine.watch.inspect(agent.session)
+    return engine.session(agent.session)
+
+
+async def asked(engine: Engine, manner: Manner | None = None) -> Session:
+    return await engine.recoveries.request(
+        "ada", by="you", recovery_id=ID, manner=manner, environment=None
+    )
+
+
+async def until(engine: Engine, state: RecoveryState) -> Session:
+    """Wait for the last recovery to come so far."""
+
+    def has_come() -> bool:
+        return engine.session(ADA).recoveries[-1].state is state
+
+    assert await engine.wait_until(has_come, 60), engine.session(ADA).recoveries
+    return engine.session(ADA)
+
+
+async def test_an_agent_that_was_working_is_told_what_happened(rig: Rig) -> None:
+    """In its own context, before what waited for it."""
+    async with rig.running() as engine:
+        rig.world.forgets = True
+        agent = await rig.start_turn(engine)
+        await engine.send(said())
+        assert (await died(rig, engine, agent)).state is State.CRASHED
+
+        await asked(engine)
+        await until(engine, RecoveryState.STARTED)
+        await rig.deliver(engine, agent)
+        await rig.until_given(engine, agent, 2)
+        session = await until(engine, RecoveryState.DONE)
+
+        assert session.recoveries[-1].manner is Manner.FRESH, "nothing of it is on record"
+        assert "You were working on a task when your session crashed" in agent.got[1]
+        assert session.message(said().id) is not None
+    assert rig.world.calls.count("relaunch ada") == 1
+    assert agent.wrongs == []
+
+
+async def test_nothing_is_started_beside_an_agent_that_was_started_before(rig: Rig) -> None:
+    """The daemon died between starting it and writing that down."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        await died(rig, engine, agent)
+        session = await asked(engine)
+        await until(engine, RecoveryState.STARTED)
+        begun = engine.session(ADA)
+
+        # As the next daemon finds it: the effect is asked for again.
+        effect = await engine.recoverer.recover(session, _effect())
+
+        assert isinstance(effect, AgentRecovered)
+        assert effect.pane == begun.pane
+        assert effect.evidence.endswith("found started")
+        assert effect.manner is begun.recoveries[-1].manner
+        assert effect.context == begun.context.id
+    assert rig.world.calls.count("relaunch ada") == 1
+
+
+async def test_an_agent_that_outlived_its_pane_is_ended_first(rig: Rig) -> None:
+    """It would work beside the one that is started in its place."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        session = await died(rig, engine, agent)
+        agent.dead, agent.gone = False, True
+        session = await asked(engine)
+
+        await until(engine, RecoveryState.STARTED)
+
+        assert agent.revivals == 1
+    assert session.recovery is not None
+
+
+async def test_a_recovery_that_is_over_starts_nothing(rig: Rig) -> None:
+    async with rig.running() as engine:
+        await rig.start(engine)
+        outcome = await engine.recoverer.recover(engine.session(ADA), _effect())
+        assert outcome == RecoveryFailed(recovery=ID, reason="the recovery is over")
+    assert "relaunch ada" not in rig.world.calls
+
+
+async def test_a_folder_that_is_gone_is_a_clear_refusal(rig: Rig) -> None:
+    """The session stays as it was; it can be tried again."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        await died(rig, engine, agent)
+        rig.world.refuses_launch = True
+        await asked(engine)
+        session = await until(engine, RecoveryState.FAILED)
+
+        assert session.state is State.CRASHED
+        assert session.recoveries[-1].steps[-1].evidence == "/shop is not a folder"
+
+
+async def test_tmux_that_does_not_answer_is_asked_again(rig: Rig) -> None:
+    """The agent may have been started: it is found, not started twice."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        session = await died(rig, engine, agent)
+        rig.world.hang = "after"
+        session = await asked(engine)
+        outcome = await engine.recoverer.recover(session, _effect())
+
+        assert isinstance(outcome, TerminalLost | AgentRecovered)
+        await until(engine, RecoveryState.STARTED)
+    assert rig.world.calls.count("relaunch ada") == 1
+
+
+async def test_an_agent_that_cannot_be_resumed_says_why(rig: Rig) -> None:
+    """Somebody insists; the other way is named."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        await died(rig, engine, agent)
+        await asked(engine, Manner.RESUME)
+        session = await until(engine, RecoveryState.FAILED)
+
+        assert "cannot be resumed" in session.recoveries[-1].steps[-1].evidence
+
+
+async def test_only_so_many_agents_start_at_the_same_time(rig: Rig) -> None:
+    """A wave of forty would starve them all; each that is ready makes room for the next."""
+    rig.recovery_terms = replace(AUTO, at_once=2)
+    rig.world.forgets = True
+    names = [SessionId(f"ada{n}") for n in range(5)]
+    async with rig.running() as engine:
+        agents = [await rig.start(engine, name) for name in names]
+        for agent in agents:
+            agent.die(status=9)
+            await engine.watch.inspect(agent.session)
+        most = 0
+        while sum(agent.revivals for agent in agents) < len(agents):
+            await engine.loop.next_commit()
+            starting = [a for a in agents if a.revivals and not engine.session(a.session).ready]
+            most = max(most, len(starting))
+            for agent in starting:
+                await rig.deliver(engine, agent)
+
+        assert most == 2
+
+
+async def test_an_agent_that_never_gets_ready_does_not_hold_up_the_others(rig: Rig) -> None:
+    rig.recovery_terms = replace(AUTO, at_once=1)
+    async with rig.running() as engine:
+        agents = [await rig.start(engine, SessionId(name)) for name in ("ada", "bob")]
+        for agent in agents:
+            agent.die(status=9)
+            agent.drawn = None
+            await engine.watch.inspect(agent.session)
+        for agent in agents:
+            agent.hooks.clear()
+        await asyncio.sleep(READY_WITHIN + 3)
+
+        assert [agent.revivals for agent in agents] == [1, 1]
+
+
+async def test_a_taken_message_that_is_not_on_record_is_told_again(rig: Rig) -> None:
+    """The agent reported it, and died before it wrote it down: nobody else would remember."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        agent.waits = False
+        await engine.send(said(text="port the lexer"))
+        await rig.until_given(engine, agent)
+        assert await engine.wait_until(
+            lambda: engine.session(ADA).message(said().id) is not None, 5
+        )
+        agent.transcripts.clear()
+        session = await died(rig, engine, agent)
+        assert session.crash is not None
+        assert session.crash.taken == (said().id,)
+
+        plan = await engine.recoverer.plan(session, session.crash, None)
+
+        assert "port the lexer" in plan.told
+
+
+async def test_an_agent_that_was_never_asked_anything_is_told_nothing(rig: Rig) -> None:
+    """It begins as it had begun; a word would set it to work."""
+    async with rig.running() as engine:
+        session = await died(rig, engine, await rig.start(engine))
+        assert session.crash is not None
+
+        assert (await engine.recoverer.plan(session, session.crash, None)).told == ""
+
+
+async def test_an_agent_that_reports_nothing_is_told_nothing(rig: Rig) -> None:
+    """It may be a shell: what is typed there is executed."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine, agent="cat")
+        session = await died(rig, engine, agent)
+        assert session.crash is not None
+
+        assert (await engine.recoverer.plan(session, session.crash, None)).told == ""
+
+
+@pytest.mark.parametrize("restarts", [1, 2])
+async def test_a_crash_is_answered_by_itself_where_that_is_wanted(rig: Rig, restarts: int) -> None:
+    rig.recovery_terms = AUTO
+    rig.world.forgets = True
+    async with rig.running() as engine:
+        agent = await rig.start_turn(engine)
+        for nth in range(1, restarts + 1):
+            await died(rig, engine, agent)
+            await until(engine, RecoveryState.STARTED)
+            await rig.deliver(engine, agent)
+            await rig.until_given(engine, agent, nth + 1)
+            await until(engine, RecoveryState.DONE)
+            agent.finish()
+            await rig.deliver(engine, agent)
+
+        assert agent.revivals == restarts
+        assert engine.loop.tally.recoveries.total() == restarts
+        assert all(m.state is not MessageState.QUEUED for m in engine.session(ADA).messages)
+
+
+def _effect() -> RecoverAgent:
+    return RecoverAgent(recovery=ID)

@@ -1,0 +1,160 @@
+"""Recoveries as people ask for them, and sessions of killed runs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sm.core.crash import Cause, Manner, RecoveryRules, RecoveryState
+from sm.core.ids import RecoveryId, SessionId
+from sm.core.message import MessageState
+from sm.core.state import Session, State
+from sm.engine.engine import Engine
+from sm.engine.naming import RefusedError
+from sm.engine.recoveries import Past
+from tests.core.samples import message
+from tests.engine.rig import ADA, BOB, TERMS, Rig, new
+from tests.engine.world import Agent
+
+ID = RecoveryId("r1")
+NOTHING = Past(messages=(), handoffs=())
+
+
+async def died(rig: Rig, engine: Engine, agent: Agent) -> Session:
+    agent.die(status=9)
+    await engine.watch.inspect(agent.session)
+    return engine.session(agent.session)
+
+
+async def ask(engine: Engine, *, environment: dict[str, str] | None = None) -> Session:
+    return await engine.recoveries.request(
+        "ada", by="you", recovery_id=ID, manner=Manner.FRESH, environment=environment
+    )
+
+
+async def test_what_can_be_brought_back_is_listed_the_last_one_first(rig: Rig) -> None:
+    async with rig.running() as engine:
+        for name in (ADA, BOB):
+            await died(rig, engine, await rig.start(engine, name))
+
+        assert [s.name for s in engine.recoveries.recoverable()] == ["ada", "bob"]
+        assert await engine.recoveries.lines() == {ADA: 0, BOB: 0}
+
+
+async def test_the_same_request_again_is_the_same_recovery(rig: Rig) -> None:
+    """A caller whose connection broke asks once more."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+
+        first = await ask(engine)
+        again = await ask(engine)
+
+        assert len(first.recoveries) == len(again.recoveries) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("running", "ada is idle: there is nothing to bring back."),
+        ("killed", "ada was ended on purpose."),
+        ("off", "Recovery is switched off: set recovery.enabled = true."),
+    ],
+)
+async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words: str) -> None:
+    if state == "off":
+        rig.recovery_terms = replace(TERMS, rules=RecoveryRules(enabled=False))
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        if state == "killed":
+            await engine.kill("ada", by="you")
+        if state == "off":
+            await died(rig, engine, agent)
+
+        with pytest.raises(RefusedError) as refused:
+            await ask(engine)
+
+        assert str(refused.value).startswith(words)
+
+
+async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
+    """By whoever asks, cleaned of what belongs to them, with the session's own identity."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        del rig.folders.prepared[ADA]
+
+        with pytest.raises(RefusedError, match="keep_environment"):
+            await ask(engine)
+        with pytest.raises(RefusedError, match="keep_environment"):
+            await engine.recoveries.plan("ada", None)
+        await ask(engine, environment={"HOME": "/home/you", "CLAUDECODE": "1"})
+        done = (RecoveryState.STARTED, RecoveryState.DONE)
+        assert await engine.wait_until(lambda: engine.session(ADA).recoveries[-1].state in done, 60)
+
+        assert rig.folders.prepared[ADA] == {"HOME": "/home/you", "SM_SESSION": "ada"}
+
+
+async def test_a_plan_does_nothing(rig: Rig) -> None:
+    """Also of a session that is well: so that one can see beforehand."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+        before = engine.session(ADA)
+
+        session, plan = await engine.recoveries.plan("ada", None)
+
+        assert session == engine.session(ADA) == before
+        assert plan.manner is Manner.FRESH
+    assert rig.world.calls == ["launch ada"]
+
+
+# --- killed runs ---------------------------------------------------------------------------
+
+
+def left(session: Session) -> Session:
+    """As a wrapper stored it last."""
+    assert session.pane is not None
+    pane = replace(session.pane, pid=999_999, started=1)
+    return replace(session, id=SessionId("run1"), name="run", wrapped=True, pane=pane)
+
+
+async def test_a_killed_run_becomes_a_crashed_session(rig: Rig) -> None:
+    """With its past, under its own name; from here on one like others."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+        past = replace(message(7), to=SessionId("run1"), state=MessageState.DONE)
+
+        run = await engine.recoveries.inherit(
+            left(engine.session(ADA)), Past(messages=(past,), handoffs=()), evidence="it was killed"
+        )
+
+        assert run is not None
+        assert (run.name, run.state, run.wrapped) == ("run", State.CRASHED, False)
+        assert run.crash is not None
+        assert run.crash.cause is Cause.WRAPPER
+        assert await engine.message(past.id) == past
+        again = await engine.recoveries.inherit(run, NOTHING, evidence="it was killed")
+        assert again is None, "it is ours already"
+
+
+async def test_a_name_that_is_taken_is_not_given_twice(rig: Rig) -> None:
+    async with rig.running() as engine:
+        await engine.new_session(new(SessionId("run")))
+        await rig.start(engine)
+
+        run = await engine.recoveries.inherit(
+            left(engine.session(ADA)), NOTHING, evidence="it was killed"
+        )
+
+        assert run is not None
+        assert run.name != "run"
+
+
+async def test_how_long_a_log_is_is_reckoned_from_its_end(rig: Rig, tmp_path: Path) -> None:
+    """A gigabyte is not read for a number in a list."""
+    from sm.engine.recoveries import COUNTED, _lines
+
+    log = tmp_path / "raw.log"
+    log.write_bytes(b"a line\n" * 1000)
+    assert _lines(log) == 1000
+    log.write_bytes(b"1234567\n" * (COUNTED // 4))
+    assert _lines(log) == COUNTED // 4
+    assert _lines(tmp_path / "none") == 0
