@@ -1,4 +1,4 @@
-"""Sessions come back to work, whatever is done to them. Short versions of what `make prove` shows."""
+"""Sessions come back to work, whatever is done to them: short versions of `make prove`."""
 
 from tests.kit.sm import Sm
 from tests.prove import crash_loop, fallbacks, rescue
@@ -16,7 +16,7 @@ def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
 
 
 def test_an_agent_that_dies_every_time_is_left_alone_and_that_is_said_once(sm: Sm) -> None:
-    """As often as the budget allows, no more; the list, the session's page and the doctor say so."""
+    """As often as the budget allows; the list, the session's page and the doctor say so."""
     seen = crash_loop.loop(sm, budget=3)
 
     assert seen.exits == 3

@@ -322,8 +322,13 @@ def chaos(
 def _wreak(havoc: Havoc, planned: list[str], pause: float) -> None:
     for what in planned:
         time.sleep(havoc.chance.uniform(0.02, 2 * pause))
-        wait_until(lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}\n{report(havoc)}")
+        _make(havoc, what)
     havoc.end()
+
+
+def _make(havoc: Havoc, what: str) -> None:
+    """As soon as there is somebody it can be done to."""
+    wait_until(lambda: havoc.make(what), 60, seen=lambda: f"{what}?\n{report(havoc)}")
 
 
 def report(havoc: Havoc) -> str:
