@@ -1,8 +1,8 @@
 """From the death of agents to their own word that they are at work again.
 
 All sessions are in the middle of a turn when they are hit, so each agent is told what was cut, and
-is back when it reports that. The floor is what such agents need to start, in a tmux of their own and
-without sm: one alone, and as many as died, at once.
+is back when it reports that. The floor is what such agents need to start, in a tmux of their own
+and without sm: one alone, and as many as died, at once.
 """
 
 import json
@@ -117,15 +117,15 @@ def _server_killed(sm: Sm, names: list[str]) -> float:
 
 def _back(sm: Sm, names: list[str], since: float) -> float:
     """Seconds until the last one's recovery was done, by the daemon's own record."""
-    client = sm.client()
-    ended: list[float] = []
-    for name in names:
+    return max(_ended(sm, name, since) for name in names) - since
 
-        def recovery(name: str = name) -> dict[str, Any]:
-            shown: Any = client.get(f"/sessions/{name}")
-            found = [r for r in shown["recoveries"] if r["asked_at"] >= since]
-            return found[-1] if found else {"state": "none", "ended_at": None}
 
-        wait_until(lambda: recovery()["state"] == "done", 120, seen=lambda: sm.run("show", name))
-        ended.append(recovery()["ended_at"])
-    return max(ended) - since
+def _ended(sm: Sm, name: str, since: float) -> float:
+    """When this session's recovery was done."""
+
+    def recoveries() -> list[dict[str, Any]]:
+        shown: Any = sm.client().get(f"/sessions/{name}")
+        return [r for r in shown["recoveries"] if r["asked_at"] >= since and r["state"] == "done"]
+
+    wait_until(recoveries, 120, seen=lambda: sm.run("show", name))
+    return float(recoveries()[-1]["ended_at"])

@@ -115,7 +115,7 @@ def test_which_recovery_an_agent_was_started_by_is_noted(folders: SessionFolders
 def test_an_environment_that_is_not_kept_can_be_lent(folders: SessionFolders) -> None:
     folders.prepare(ADA, _line(folders), {"KEY": "own"}, "/shop")
     folders.forget_environment(ADA)
-    with pytest.raises(OSError, match="launch.json"):
+    with pytest.raises(OSError, match=r"launch\.json"):
         folders.environment(ADA)
 
     folders.lend(ADA, {"KEY": "lent"})

@@ -7,6 +7,7 @@ agent that comes next would be told from.
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,8 +141,11 @@ def _not_told(worker: Worker) -> list[str]:
 
 def each(sm: Sm, *, size: int = GIGABYTE) -> tuple[Verdict, str]:
     verdict, notes = Verdict(), []
-    for number, (what, case) in enumerate(cases(size).items(), 1):
-        wrong = fall_back(sm, f"f{number}", case)
+    tried = cases(size)
+    with ThreadPoolExecutor(max_workers=len(tried)) as pool:
+        names = [f"f{number}" for number in range(1, len(tried) + 1)]
+        found = list(pool.map(lambda name, case: fall_back(sm, name, case), names, tried.values()))
+    for what, wrong in zip(tried, found, strict=True):
         verdict += Verdict(sent=1, once=int(not wrong), changed=len(wrong))
         notes += [f"{what}: {words}" for words in wrong]
     return verdict, "; ".join([f"{verdict.once} ways to come back", *notes])

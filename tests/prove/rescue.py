@@ -204,7 +204,9 @@ class Outcome:
         return total
 
 
-def judge_steps(done: list[tuple[float, int]], steps: int, crashes: list[float]) -> Verdict:
+def judge_steps(
+    done: list[tuple[float, int]], steps: int, crashes: list[float], notes: list[str]
+) -> Verdict:
     """A step may be done again if a crash came between its beginnings; each crash excuses one."""
     verdict = Verdict(sent=steps)
     begun: dict[int, float] = {}
@@ -215,9 +217,12 @@ def judge_steps(done: list[tuple[float, int]], steps: int, crashes: list[float])
             excuse = next((c for c in excuses if begun[number] < c < at), None)
             if excuse is None:
                 verdict.doubled += 1
+                notes.append(f"{at:.2f}: step {number} again, without a crash")
             else:
                 excuses.remove(excuse)
-        verdict.disordered += number not in (highest, highest + 1)
+        if number not in (highest, highest + 1):
+            verdict.disordered += 1
+            notes.append(f"{at:.2f}: step {number} behind {highest}")
         highest = max(highest, number)
         begun[number] = at
     verdict.lost = sum(number not in begun for number in range(1, steps + 1))
@@ -317,10 +322,13 @@ def chaos(
 def _wreak(havoc: Havoc, planned: list[str], pause: float) -> None:
     for what in planned:
         time.sleep(havoc.chance.uniform(0.02, 2 * pause))
-        wait_until(
-            lambda: havoc.make(what), 60, seen=lambda: f"nobody for: {what}\n{report(havoc)}"
-        )
+        _make(havoc, what)
     havoc.end()
+
+
+def _make(havoc: Havoc, what: str) -> None:
+    """As soon as there is somebody it can be done to."""
+    wait_until(lambda: havoc.make(what), 60, seen=lambda: f"{what}?\n{report(havoc)}")
 
 
 def report(havoc: Havoc) -> str:
@@ -355,9 +363,9 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     outcome = Outcome()
     for worker in workers:
         crashes = crashes_of(sm, worker.id)
-        verdict = judge_steps(worker.done, worker.steps, crashes)
-        if not verdict.holds:
-            outcome.notes.append(f"{worker.name}: {verdict}")
+        notes: list[str] = []
+        verdict = judge_steps(worker.done, worker.steps, crashes, notes)
+        outcome.notes += [f"{worker.name} ({worker.id}) {words}" for words in notes]
         outcome.steps += verdict
         outcome.again += len(worker.done) - worker.steps
         judge_messages(worker, sender.sent, outcome)

@@ -185,3 +185,24 @@ async def test_a_program_that_is_not_there_keeps_no_server_from_starting(rig: Ri
         assert control.connected
     finally:
         await control.close()
+
+
+async def test_a_server_that_does_not_come_to_its_end_is_passed_by(terminal: TmuxTerminal) -> None:
+    """tmux waits for its last client; one that is stopped must not keep every session away."""
+    program = terminal.control.program
+    attach = program.argv("-C", "attach", "-t", "_sm_home1")
+    pipe = asyncio.subprocess.PIPE
+    client = await asyncio.create_subprocess_exec(*attach, stdin=pipe, stdout=pipe)
+    assert client.stdout is not None
+    await client.stdout.readline()
+    old = server_pid(terminal)
+    client.send_signal(signal.SIGSTOP)
+    try:
+        await program.call("kill-server", deadline=5)
+
+        await until_true(lambda: terminal.connected and server_pid(terminal) != old, deadline=20)
+
+        assert Path(f"/proc/{old}").exists(), "it still waits"
+    finally:
+        client.kill()
+        await client.communicate()

@@ -23,6 +23,8 @@ log = structlog.get_logger()
 
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
+LEAVES_WITHIN = 3.0
+"""How long a server that is ending may keep its socket from the next one."""
 PLACEHOLDER = ("sleep", "2147483647")
 """Keeps a window open and does nothing; two arguments, so that no shell is started for it."""
 
@@ -62,6 +64,8 @@ class ControlClient:
         self._ready = asyncio.Event()
         self._broken = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
+        self._leaving: tuple[int, float] | None = None
+        """The socket of a server that is ending, and since when it is seen to."""
 
     @property
     def connected(self) -> bool:
@@ -127,6 +131,7 @@ class ControlClient:
         except (TerminalUnreachableError, TmuxError, OSError) as error:
             self._trouble = str(error)
             log.warning("tmux cannot be reached", reason=self._trouble)
+            self._pass_by(is_leaving=self._trouble.startswith("server exited"))
             return 0.0
         began = asyncio.get_running_loop().time()
         try:
@@ -140,6 +145,26 @@ class ControlClient:
         log.info("connection to tmux lost")
         self.on_lost()
         return asyncio.get_running_loop().time() - began
+
+    def _pass_by(self, *, is_leaving: bool) -> None:
+        """Let a new server begin where the old one never comes to its end.
+
+        tmux waits for the last of its clients before it exits, and for one that is stopped it waits
+        for ever. Its sessions are gone by then, and it turns everybody away.
+        """
+        try:
+            socket = self.program.path.stat().st_ino
+        except OSError:
+            is_leaving = False
+        if not is_leaving:
+            self._leaving = None
+            return
+        now = asyncio.get_running_loop().time()
+        if self._leaving is None or self._leaving[0] != socket:
+            self._leaving = (socket, now)
+        elif now - self._leaving[1] >= LEAVES_WITHIN:
+            log.warning("a tmux server that does not come to its end is passed by")
+            self.program.path.unlink(missing_ok=True)
 
     def _welcome(self, wire: Wire) -> None:
         # Lost between its first answer and now: the loss was told before anybody listened.

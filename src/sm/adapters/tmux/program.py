@@ -29,6 +29,14 @@ class TmuxProgram:
         where = "-S" if "/" in self.socket else "-L"
         return ("tmux", "-u", where, self.socket, "-f", str(self.conf), *arguments)
 
+    @property
+    def path(self) -> Path:
+        """Where the socket is."""
+        if "/" in self.socket:
+            return Path(self.socket)
+        folder = os.environ.get("TMUX_TMPDIR") or "/tmp"  # noqa: S108 - as tmux itself
+        return Path(folder, f"tmux-{os.getuid()}", self.socket)
+
     async def call(self, *arguments: str, deadline: float, before: Sequence[str] = ()) -> str:
         """Run one command to its end; what it printed. ``before``: the program that runs it."""
         printed = await self.fetch(*arguments, deadline=deadline, before=before)

@@ -1,0 +1,36 @@
+"""Sessions come back to work, whatever is done to them: short versions of `make prove`."""
+
+from tests.kit.sm import Sm
+from tests.prove import crash_loop, fallbacks, rescue
+
+
+def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
+    """Three agents at numbered steps; agents, daemon and tmux die, a disk is full meanwhile."""
+    outcome, havoc = rescue.chaos(sm, sessions=3, steps=12, faults=12, pause=0.4, delay=0.2)
+
+    assert outcome.verdict.holds, rescue.fault_table(havoc, outcome)
+    assert outcome.orphans == []
+    assert outcome.hurt == []
+    assert len(havoc.made) >= 12
+    assert outcome.recoveries["crashes"] >= 5
+
+
+def test_an_agent_that_dies_every_time_is_left_alone_and_that_is_said_once(sm: Sm) -> None:
+    """As often as the budget allows; the list, the session's page and the doctor say so."""
+    seen = crash_loop.loop(sm, budget=3)
+
+    assert seen.exits == 3
+    assert len(seen.told) == 1
+    assert (seen.state, seen.next_recovery) == ("crashed", None)
+    words = "it crashed 3 times in 15 minutes and is not brought back any more"
+    assert "crashed!" in seen.listed
+    assert f"! ada: {words}. To try again: sm recover ada\n" in seen.listed
+    assert words in seen.shown
+    assert (seen.doctor["verdict"], seen.doctor["says"]) == ("bad", words)
+
+
+def test_whatever_is_left_of_a_session_it_comes_back_and_says_what_it_lacked(sm: Sm) -> None:
+    """No transcript, no scrollback, neither, garbage, a long log."""
+    verdict, words = fallbacks.each(sm, size=20_000_000)
+
+    assert verdict.holds, words
