@@ -6,6 +6,7 @@ import pytest
 
 from sm.core.cut_off import partial_work, still_to_do
 from sm.core.exchange import Deed, Exchange, Role
+from sm.core.ids import HandoffId
 from tests.core.test_remains import ASKED, CALL, CRASH, QUIET, REPLY, remains
 
 
@@ -102,3 +103,13 @@ def test_many_cut_calls_are_listed_as_far_as_they_fit() -> None:
     assert len(told.encode()) <= 1_000
     assert "more left out" in told
     assert "file-99" in told
+
+
+def test_a_handoff_that_was_cut_is_still_to_be_carried_out() -> None:
+    """Its agent had stopped, and counted on the next context."""
+    quiet = remains(ASKED, REPLY)
+    cut = replace(quiet, crash=replace(QUIET, handoff=HandoffId("HO-1")))
+
+    assert not quiet.is_open
+    assert cut.is_open
+    assert "Handoff HO-1 was under way and came to nothing" in partial_work(cut, 2_000)

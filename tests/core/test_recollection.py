@@ -35,6 +35,7 @@ def test_the_prompt_tells_what_happened_what_was_said_and_what_to_do() -> None:
         git="branch: main\n",
         handoff="# Port\n\nGo on.\n",
         handoff_id="HO-1",
+        handoff_path="/kept/HO-1/port.md",
         story=Story(
             cwd="/shop",
             todos=(Todo(text="the docs"),),
@@ -74,7 +75,7 @@ Done.
 
 ## Your Handoff State
 
-The document of your last handoff (HO-1):
+The document of your last handoff (HO-1, whole at `/kept/HO-1/port.md`):
 
 ```
 # Port

@@ -18,6 +18,7 @@ from sm.core.events import (
     RecoveryRequested,
     SessionRequested,
     TerminalLost,
+    TypingRefused,
 )
 from sm.core.ids import ContextId, RecoveryId
 from sm.core.message import Message, MessageState
@@ -34,17 +35,22 @@ from sm.core.recovery import (
 )
 from sm.core.session import create
 from sm.core.state import Session, State, Usage
-from sm.core.terminal import Sign
+from sm.core.terminal import Obstacle, Sign
 from tests.core.samples import (
     BOB,
+    CAPTURING,
+    CLEARING,
     CONTEXT,
     GENERIC,
+    HANDOFF,
     HELLO,
     IDLE,
     NEXT,
     NOON,
     PANE,
+    PROMPTING,
     REQUESTED,
+    TYPED,
     WORKING,
     after,
     asked,
@@ -57,6 +63,7 @@ from tests.core.samples import (
     started,
     stopped,
     through,
+    wake,
 )
 
 ID = RecoveryId("r1")
@@ -206,9 +213,41 @@ def test_what_was_insisted_on_is_done_if_it_can_be() -> None:
     assert torn == (Manner.FRESH, "its record is torn")
 
 
+def test_a_context_that_was_to_be_left_is_left() -> None:
+    """Resumed, an agent that had handed over and stopped would wait for ever."""
+    usage = _usage(100_000)
+    cut = chosen(IDLE, None, hindrance=None, usage=usage, handoff=HANDOFF)
+    assert cut == (Manner.FRESH, f"its context was being handed over ({HANDOFF})")
+    asked = chosen(IDLE, Manner.RESUME, hindrance=None, usage=usage, handoff=HANDOFF)
+    assert asked[0] is Manner.RESUME
+
+
 def test_without_a_record_there_is_nothing_to_go_on_with() -> None:
     silent = replace(IDLE, context=replace(IDLE.context, transcript=None))
     assert chosen(silent, None, hindrance=None, usage=None)[0] is Manner.FRESH
+
+
+@pytest.mark.parametrize("passing", [REQUESTED, CAPTURING, CLEARING, TYPED, PROMPTING])
+def test_a_crash_keeps_the_handoff_it_cut(passing: Session) -> None:
+    """Also where the agent dies once more before it was told."""
+    crash = after(passing, KILLED, at=NOON + 10).crash
+    assert crash is not None
+    assert crash.handoff == HANDOFF
+
+    again = after(passing, KILLED, WANTED, BACK, KILLED, at=NOON + 21).crash
+    assert again is not None
+    assert again.handoff == HANDOFF
+
+
+def test_a_fresh_context_is_not_told_of_its_handoff_twice() -> None:
+    """The document stands in what it is told; resumed, it is still to be given its prompt."""
+    fresh = replace(BACK, manner=Manner.FRESH, context=ContextId("context-3"))
+    assert PROMPTING.attempt is not None
+    refused = TypingRefused(mark=PROMPTING.attempt.mark, obstacle=Obstacle.AGENT_GONE)
+    session = after(PROMPTING, KILLED, refused, WANTED, at=NOON + 20)
+
+    assert wake(after(session, fresh, at=NOON + 21)).state is MessageState.CANCELLED
+    assert wake(after(session, BACK, at=NOON + 21)).state is MessageState.QUEUED
 
 
 # --- under way -----------------------------------------------------------------------------

@@ -134,6 +134,7 @@ async def test_the_last_handoff_is_told_beside_the_conversation(desk: Desk) -> N
 
     assert told.sources[-1] == f"last handoff {HANDOFF}"
     assert "\nThe store is half done.\n" in told.prompt
+    assert f"({HANDOFF}, whole at `{desk.folder}" in told.prompt
 
 
 async def test_with_the_handoff_alone_there_is_still_a_task(desk: Desk) -> None:
@@ -149,6 +150,7 @@ async def test_with_the_handoff_alone_there_is_still_a_task(desk: Desk) -> None:
         "snapshot: there is none",
     )
     assert "\nThe store is half done.\n" in told.prompt
+    assert f"({HANDOFF}, whole at `{desk.folder}" in told.prompt
 
 
 async def test_a_handoff_that_is_gone_is_named(desk: Desk) -> None:

@@ -36,10 +36,13 @@ class Obedient(Task):
     """Hands over itself as soon as it is asked to, and takes its time to end that turn."""
 
     def reply(self, request: Request) -> Reply:
-        if "Handoff scheduled" in request.last_user_text:
-            return Reply(text="I wait for the next context.", delay=5.0)
+        news = request.last_user_text
         usual = Task.reply(self, request)
-        if "Context critically high" not in request.last_user_text:
+        if not request.is_main or "crashed" in news:
+            return usual
+        if "Handoff scheduled" in news:
+            return Reply(text="I wait for the next context.", delay=5.0)
+        if "Context critically high" not in news:
             return usual
         done = self.command(len(self.lines))
         document = f"# Goal\n{TASK}\n{MARK}\n# Done\n{done}\n# Next actions\nGo on."

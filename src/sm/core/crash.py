@@ -6,7 +6,7 @@ When it is brought back, and by which steps, is not known here.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import MessageId, RecoveryId
+from sm.core.ids import HandoffId, MessageId, RecoveryId
 from sm.core.message import Receipt
 
 
@@ -54,6 +54,8 @@ class Crash:
     """A turn was running."""
     dialog: str | None = None
     """A question was open."""
+    handoff: HandoffId | None = None
+    """One was under way: its context was to be left."""
     taken: tuple[MessageId, ...] = ()
     """Messages the turn that was cut had taken."""
 

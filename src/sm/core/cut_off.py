@@ -40,6 +40,11 @@ def _lines(remains: Remains) -> list[str]:
     if crash.dialog:
         asked = brief(crash.dialog, LINE)
         lines.append(f"A question to the person was open ({asked}) and got no answer: ask again.")
+    if crash.handoff:
+        lines.append(
+            f"Handoff {crash.handoff} was under way and came to nothing: what its document says is"
+            " still to be done."
+        )
     if crash.busy and not calls and not crash.dialog and last is None:
         lines.append("You were about to say or do something next: your last words may be lost.")
     if last is not None:

@@ -189,7 +189,9 @@ def _state(remains: Remains, room: Room, when: When) -> str:
     parts: list[str] = []
     if remains.handoff:
         document = fenced(cut(remains.handoff.strip("\n"), int(room.size * DOCUMENT)))
-        parts.append(f"The document of your last handoff ({remains.handoff_id}):\n\n{document}")
+        where = f", whole at {code(remains.handoff_path)}" if remains.handoff_path else ""
+        lead = f"The document of your last handoff ({remains.handoff_id}{where}):"
+        parts.append(f"{lead}\n\n{document}")
     left = int(room.size * STATE) - sum(size(part) for part in parts)
     for chapter in (
         _asked_before(remains, when),

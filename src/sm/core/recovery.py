@@ -12,7 +12,7 @@ from sm.core import delivery, turn
 from sm.core.crash import Cause, Crash, Manner, Recovery, RecoveryRules, RecoveryState
 from sm.core.effects import Effect, RecoverAgent, TellPerson
 from sm.core.events import AgentRecovered, MessageQueued, RecoveryFailed, RecoveryRequested
-from sm.core.ids import RecoveryId
+from sm.core.ids import HandoffId, RecoveryId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
 from sm.core.state import Session, Usage
@@ -59,6 +59,7 @@ def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
         crash,
         busy=crash.busy or before.busy,
         dialog=crash.dialog or before.dialog,
+        handoff=crash.handoff or before.handoff,
         taken=tuple(dict.fromkeys((*before.taken, *crash.taken))),
     )
 
@@ -213,15 +214,23 @@ def asked_again(session: Session) -> Result:
 
 
 def chosen(
-    session: Session, wanted: Manner | None, *, hindrance: str | None, usage: Usage | None
+    session: Session,
+    wanted: Manner | None,
+    *,
+    hindrance: str | None,
+    usage: Usage | None,
+    handoff: HandoffId | None = None,
 ) -> tuple[Manner, str]:
-    """In which way it is brought back, and why so. ``hindrance``: why it cannot be resumed."""
+    """In which way it is brought back, and why so. ``hindrance``: why it cannot be resumed.
+    ``handoff``: the one its crash has cut."""
     if session.context.id is None or session.context.transcript is None:
         hindrance = hindrance or "nothing was said in its context yet"
     if hindrance is not None:
         return Manner.FRESH, hindrance
     if wanted is not None:
         return wanted, f"as asked: {wanted.value}"
+    if handoff is not None:
+        return Manner.FRESH, f"its context was being handed over ({handoff})"
     room = _room(usage)
     if room is not None and usage is not None and (usage.tokens or 0) > room:
         return Manner.FRESH, f"its context is {usage.percent:g} % full"
@@ -248,10 +257,21 @@ def restarted(session: Session, event: AgentRecovered, now: float) -> Result:
     session = replace(session, refusals=0)
     if not event.told:
         return session.with_recovery(recovery), begun
+    if event.manner is Manner.FRESH:
+        session = _without_first_prompt(session, now)
     message = _first(session, recovery, event.told, now)
     session = session.with_recovery(replace(recovery, message=message.id))
     session, queued = delivery.queued(session, MessageQueued(message=message), now)
     return session, (*begun, *queued)
+
+
+def _without_first_prompt(session: Session, now: float) -> Session:
+    """Of a handoff that was cut: its document stands in what the agent is told now."""
+    for message in session.messages:
+        if message.handoff is not None and delivery.is_waiting(session, message):
+            over = message.moved(MessageState.CANCELLED, now, "told in the recovery's own words")
+            session = session.with_message(over)
+    return session
 
 
 def _first(session: Session, recovery: Recovery, text: str, now: float) -> Message:

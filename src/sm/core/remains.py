@@ -43,6 +43,7 @@ class Remains:
     handoff: str = ""
     """The last handoff's document."""
     handoff_id: str = ""
+    handoff_path: str = ""
     git: str = ""
     survivors: tuple[str, ...] = ()
     """Processes of the dead agent that still run, each in a few words."""
@@ -74,7 +75,8 @@ class Remains:
     @property
     def is_open(self) -> bool:
         """Whether there is anything to go on with."""
-        is_cut = self.crash.busy or self.crash.dialog or self.cut or self.unanswered
+        crash = self.crash
+        is_cut = crash.busy or crash.dialog or crash.handoff or self.cut or self.unanswered
         return bool(is_cut or self.unrecorded or self.waiting)
 
     def mapped(self, change: Callable[[str], str]) -> "Remains":

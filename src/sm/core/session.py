@@ -401,6 +401,7 @@ def _crash(session: Session, event: AgentExited, now: float) -> Crash:
         words=_last_words(event),
         busy=session.turn is not None,
         dialog=session.dialog,
+        handoff=session.handoff.id if session.handoff is not None else None,
         taken=taken,
     )
 

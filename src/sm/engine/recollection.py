@@ -129,7 +129,7 @@ class Recollection:
             part *= 0.8
 
     def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
-        document = self._document(session, sources)
+        document, path = self._document(session, sources)
         git = self.drafts.handoffs.git(session.cwd)
         sources.used += ["git"] if git else []
         delivered = () if sources.exchanges else _delivered(session, crash)
@@ -152,26 +152,27 @@ class Recollection:
             shown=sources.shown,
             handoff=document,
             handoff_id=session.last_handoff or "",
+            handoff_path=path,
             git=git,
             background=session.tasks,
         )
 
-    def _document(self, session: Session, sources: Sources) -> str:
-        """The last handoff's."""
+    def _document(self, session: Session, sources: Sources) -> tuple[str, str]:
+        """The last handoff's, and where it is."""
         handoff, handoffs = session.last_handoff, self.drafts.handoffs
         if handoff is None:
-            return ""
+            return "", ""
         try:
             kept = handoffs.last(session.id, handoff)
         except (OSError, DocumentError) as error:
             sources.skipped.append(f"last handoff {handoff}: {error}")
-            return ""
+            return "", ""
         text = handoffs.beside(session.id, handoff, Path(kept.path).name) if kept else None
         if not text:
             sources.skipped.append(f"last handoff {handoff}: its document cannot be read")
-            return ""
+            return "", ""
         sources.used.append(f"last handoff {handoff}")
-        return text
+        return text, kept.path if kept else ""
 
     def _without_secrets(self, remains: Remains) -> Remains:
         """Before anything is shortened: half a secret is not recognised any more."""

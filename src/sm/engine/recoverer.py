@@ -193,7 +193,9 @@ class Recoverer:
         recalled = await self._recall(session, crash, survivors)
         hindrance = self._hindrance(session, recalled.recollected)
         usage = session.context.usage
-        manner, why = chosen(session, wanted, hindrance=hindrance, usage=usage)
+        manner, why = chosen(
+            session, wanted, hindrance=hindrance, usage=usage, handoff=crash.handoff
+        )
         if wanted is Manner.RESUME and manner is not wanted:
             raise RecoveryImpossibleError(f"it cannot be resumed: {why}. Without --resume it can.")
         line, environment = await asyncio.to_thread(self._line, session, manner)
@@ -228,7 +230,8 @@ class Recoverer:
             unrecorded=unrecorded,
             window=usage.window if usage is not None else None,
         )
-        is_cut = crash.busy or crash.dialog is not None or bool(unrecorded or survivors)
+        was_at_it = crash.busy or crash.dialog is not None or crash.handoff is not None
+        is_cut = was_at_it or bool(unrecorded or survivors)
         return _Recalled(recollected=recollected, is_cut=is_cut)
 
     async def _unrecorded(self, session: Session, crash: Crash) -> tuple[str, ...]:
