@@ -1,8 +1,8 @@
 """The whole story in under a minute with the built-in agent: no account, no network.
 
 Two agents talk, the daemon is killed with -9 in the middle, a dialog is left alone, a context fills
-and its agent goes on in a fresh one. Nothing is lost and nothing arrives twice. Everything happens
-in a folder of its own that is gone at the end.
+and its agent goes on in a fresh one, the tmux server is killed with every agent in it. Nothing is
+lost and nothing arrives twice. Everything happens in a folder of its own that is gone at the end.
 """
 
 import argparse
@@ -130,7 +130,7 @@ class Story:
         self._sent: dict[str, str] = {}
         self._kills = 0
         self._shown: tuple[str, ...] = AGENTS
-        self._handoffs = 0
+        self._handoffs = self._recoveries = 0
 
     def tell(self) -> None:
         for words, act in (
@@ -142,6 +142,7 @@ class Story:
                 "A context fills: its agent is warned, hands off, goes on in a fresh one",
                 self._hand_off,
             ),
+            ("The tmux server is killed with every agent in it; sm recover --all", self._recover),
         ):
             with self._stage.act(words):
                 act()
@@ -223,6 +224,37 @@ class Story:
         self._idle("cleo")
         self._linger(LOOK_AT_IT)
 
+    def _recover(self) -> None:
+        names = (*AGENTS, "cleo")
+        self._shown = AGENTS
+        self._send("ada", "%work 30")
+        self._until(lambda: self._show("ada")["state"] == "working")
+        where = self._show("ada")["tmux"]
+        assert where is not None
+        subprocess.run(["tmux", "-S", where["socket"], "kill-server"], check=True)
+        self._until(lambda: all(self._show(n)["state"] == "crashed" for n in names))
+        self._stage.line(f"{len(names)} agents are dead: {self._reason('ada')}")
+        began = time.monotonic()
+        self._send("bob", "You get this when you are back.")
+        for name in names:
+            self._client.call("POST", f"/sessions/{name}/recover", {"id": os.urandom(4).hex()})
+        self._until(lambda: all(self._is_back(name) for name in names))
+        self._recoveries += len(names)
+        took = time.monotonic() - began
+        self._stage.line(f"{len(names)} are back after {took:.1f} s, each with its own record")
+        for name in names:
+            self._idle(name)
+        self._stage.line("ada was told that its turn was cut; bob got what had waited for it")
+        self._linger(LOOK_AT_IT)
+
+    def _reason(self, name: str) -> str:
+        crash = self._show(name)["crash"]
+        return crash["cause"] if crash is not None else "nobody knows why"
+
+    def _is_back(self, name: str) -> bool:
+        recoveries = self._show(name)["recoveries"]
+        return bool(recoveries) and recoveries[-1]["state"] == "done"
+
     def _warnings(self) -> list[MessageView]:
         told = cast("list[MessageView]", self._client.get("/messages", session="cleo", limit=100))
         is_given = ("accepted", "done")
@@ -300,5 +332,6 @@ class Story:
             "doubled": sum(got[i] > 1 for i in self._sent),
             "daemon_kills": self._kills,
             "handoffs": self._handoffs,
+            "recoveries": self._recoveries,
             "seconds": round(seconds, 1),
         }

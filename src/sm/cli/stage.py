@@ -93,6 +93,7 @@ class Stage:
             ("doubled", "doubled"),
             ("daemon_kills", "times the daemon was killed with -9"),
             ("handoffs", "contexts handed over"),
+            ("recoveries", "dead agents brought back"),
             ("seconds", "seconds"),
         ):
             bad = key in ("lost", "doubled") and figures[key] != 0
