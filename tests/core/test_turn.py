@@ -279,6 +279,20 @@ def test_a_cleared_context_is_the_next_one() -> None:
     assert session.state is State.IDLE
 
 
+@pytest.mark.parametrize("event", [prompted(1), stopped(1)])
+def test_a_context_whose_beginning_nobody_reported_has_a_transcript(
+    event: PromptAccepted | TurnEnded,
+) -> None:
+    """The report was lost, on a full disk or with a daemon: any turn tells it, too."""
+    unknown = replace(WORKING, context=replace(WORKING.context, transcript=None))
+    telling = replace(event, hook=replace(event.hook, transcript="/t/1"))
+    foreign = replace(event, hook=replace(telling.hook, context=ContextId("other")))
+
+    assert after(unknown, telling).context.transcript == "/t/1"
+    assert after(unknown, foreign).context.transcript is None
+    assert after(WORKING, telling).context.transcript == "/transcripts/ada"
+
+
 def test_a_compaction_does_not_end_the_turn() -> None:
     """The agent goes on in the same context."""
     session = after(WORKING, started("compact", at=NOON + 1))

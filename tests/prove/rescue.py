@@ -66,7 +66,8 @@ class Worker:
         received = str(self.sm.received_file(self.name))
         told = self.sm.run(
             "new", self.name, "--agent", "demo", "--prompt", self.request, "--",
-            "--received", received, "--delay", str(delay),
+            # What a crash tears is then the last thing that happened.
+            "--received", received, "--delay", str(delay), "--record-delay", "0",
         )  # fmt: skip
         self.id = told.strip()
 

@@ -45,6 +45,8 @@ class Hook:
     prompt: PromptId | None = None
     answerable: bool = False
     """The agent waits for our answer; not so when the report was spooled."""
+    transcript: str | None = None
+    """At both ends of a turn: the report of the context's own beginning may have been lost."""
 
 
 # --- life of the session -------------------------------------------------------------------

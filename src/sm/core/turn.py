@@ -50,6 +50,23 @@ def hooked(session: Session, event: HookEvent, now: float) -> Result:
         return session, ()
     if session.lost:
         session = replace(session, lost=False)
+    session, recorded = _record_named(session, event.hook)
+    session, effects = _hooked(session, event, now)
+    return session, (*recorded, *effects)
+
+
+def _record_named(session: Session, hook: Hook) -> Result:
+    """Its transcript, where the report of the context's beginning was lost."""
+    context = session.context
+    is_known = context.transcript is not None or context.id is None
+    if is_known or hook.transcript is None or hook.context != context.id:
+        return session, ()
+    session = delivery.record_begun(session, hook.transcript)
+    session = replace(session, context=replace(context, transcript=hook.transcript))
+    return session, handoff.recorded(session)
+
+
+def _hooked(session: Session, event: HookEvent, now: float) -> Result:
     match event:
         case ContextStarted():
             return context_started(session, event, now)

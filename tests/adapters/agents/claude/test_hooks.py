@@ -53,6 +53,7 @@ def reporter(name: str, sample: dict[str, Any]) -> Hook:
         at=12.5,
         context=ContextId(sample["session_id"]),
         prompt=PromptId(prompt) if prompt else None,
+        transcript=sample["transcript_path"] if name in ("UserPromptSubmit", "Stop") else None,
     )
 
 

@@ -35,6 +35,7 @@ OPENING_LENGTH = 120
 LAST_WORDS_LENGTH = 500
 QUESTION_LENGTH = 200
 
+_ENDS = frozenset({"UserPromptSubmit", "Stop"})
 _LEAVING = frozenset({"prompt_input_exit", "logout"})
 """Ends that a person asked for: /exit, Ctrl-D, Ctrl-C twice."""
 
@@ -133,6 +134,7 @@ def _reporter(told: _Payload, hook: HookId, at: float, answerable: bool) -> Hook
         context=ContextId(told.session_id) if told.session_id else None,
         prompt=PromptId(told.prompt_id) if told.prompt_id else None,
         answerable=answerable,
+        transcript=told.transcript_path if told.hook_event_name in _ENDS else None,
     )
 
 
