@@ -125,10 +125,11 @@ def allowed_routes(settings: Settings) -> Routes:
 
 def _redactor(settings: Settings) -> Callable[[str], str]:
     def redact(text: str) -> str:
-        """Without secrets. Called in threads, and seldom: made anew, the rules need not stay."""
+        """Without secrets, those that a terminal has cut included. Called in threads, and seldom:
+        made anew, the rules need not stay."""
         from sm.redaction.redactor import Redactor
 
-        return Redactor(patterns=settings.redaction.patterns).redact(text)
+        return Redactor(patterns=settings.redaction.patterns).redact_shown(text)
 
     return redact
 

@@ -6,7 +6,7 @@ part. So rules are given a text with blanks in their place, and such places once
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # Each way begins with a letter of its own, which Python's matcher finds four times as fast.
@@ -43,20 +43,25 @@ def pieces(text: bytes) -> Iterator[Piece]:
     run: list[tuple[int, int]] = []
     for found in _sequence.finditer(text):
         if run and found.start() - run[-1][1] > BEHIND:
-            yield _bare(text, run)
+            yield _around(text, run)
             run = []
         run.append(found.span())
     if run:
-        yield _bare(text, run)
+        yield _around(text, run)
 
 
-def _bare(text: bytes, run: list[tuple[int, int]]) -> Piece:
-    begin = last = max(0, run[0][0] - BEFORE)
-    bare, gaps, missing = [], [], 0
-    for first, end in run:
-        bare.append(text[last:first])
-        missing += end - first
-        gaps.append((end - begin - missing, missing))
-        last = end
-    bare.append(text[last : last + BEHIND])
-    return Piece(text=b"".join(bare), begin=begin, gaps=tuple(gaps))
+def _around(text: bytes, run: list[tuple[int, int]]) -> Piece:
+    return bare(text, run, begin=max(0, run[0][0] - BEFORE), end=run[-1][1] + BEHIND)
+
+
+def bare(text: bytes, run: Iterable[tuple[int, int]], *, begin: int, end: int) -> Piece:
+    """A part of a text without some places in it."""
+    last, missing = begin, 0
+    parts, gaps = [], []
+    for first, behind in run:
+        parts.append(text[last:first])
+        missing += behind - first
+        gaps.append((behind - begin - missing, missing))
+        last = behind
+    parts.append(text[last:end])
+    return Piece(text=b"".join(parts), begin=begin, gaps=tuple(gaps))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sm.redaction import colours
+from sm.redaction import colours, wraps
 from sm.redaction.colours import Piece
 from sm.redaction.matcher import Matcher, Span, matcher
 from sm.redaction.own import own_rules
@@ -67,6 +67,15 @@ class Redactor:
         # Half a surrogate pair is no UTF-8, and may stand in what a program printed.
         return self.redact_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
+    def redact_shown(self, text: str) -> str:
+        """Of what a terminal may have shown: secrets that were cut at its edge are found, too."""
+        shown = text.encode(errors="surrogatepass")
+        hits = self._hits(shown)
+        if (piece := wraps.joined(shown)) is not None:
+            cut = [hit for hit in self._hits(piece.text) if _crosses(piece, hit)]
+            hits = _sorted([*hits, *(_placed(hit, piece) for hit in cut)])
+        return self._replace(shown, hits, len(shown)).decode(errors="surrogatepass")
+
     def redact_bytes(self, text: bytes) -> bytes:
         return self._replace(text, self._hits(text), len(text))
 
@@ -94,7 +103,7 @@ class Redactor:
         found, is_coloured = self._found(text)
         if is_coloured:
             found += self._in_colours(text)
-        return list(_merged(sorted(found, key=lambda hit: (hit.begin, hit.rank))))
+        return _sorted(found)
 
     def _in_colours(self, text: bytes) -> Iterator[Hit]:
         for piece in colours.pieces(text):
@@ -154,6 +163,14 @@ def _placed(hit: Hit, piece: Piece) -> Hit:
         end=piece.place(hit.end - 1) + 1,
         whole=(piece.place(first), piece.place(last - 1) + 1),
     )
+
+
+def _crosses(piece: Piece, hit: Hit) -> bool:
+    return wraps.crosses(piece, hit.begin, hit.end)
+
+
+def _sorted(found: Iterable[Hit]) -> list[Hit]:
+    return list(_merged(sorted(found, key=lambda hit: (hit.begin, hit.rank))))
 
 
 def _merged(hits: Iterable[Hit]) -> Iterator[Hit]:
