@@ -40,6 +40,7 @@ deadline = "1h"
 STEP = "t=$(date +%s.%N); sleep {takes}; echo $t {{}} >> {file}"
 """Long enough for the call to be on record before it has an effect."""
 DISK = "400m"
+_STARTS = ("AgentStarted", "AgentRecovered")
 OPENINGS = ("You were working on a task when your session crashed", "Your session crashed")
 
 
@@ -133,9 +134,13 @@ def asked(sm: Sm, method: str, path: str, body: object = None, **query: object) 
 def crashes_of(sm: Sm, session: str) -> list[float]:
     """When each of its agents was found dead."""
     found: list[float] = []
-    after = 0
+    after, lives = 0, True
     while events := asked(sm, "GET", f"/sessions/{session}/timeline", after=after, limit=1000):
-        found += [e["at"] for e in events if e["kind"] == "AgentExited"]
+        for event in events:
+            if event["kind"] == "AgentExited" and lives:
+                found.append(event["at"])
+            # An end may be reported by more than one who saw it.
+            lives = event["kind"] in _STARTS or (lives and event["kind"] != "AgentExited")
         after = events[-1]["seq"]
     return found
 
