@@ -6,12 +6,11 @@ import socket
 import subprocess
 import sys
 
-from tests.kit.sm import Sm
-from tests.kit.tmux import wait_until
-
 from sm.core.ids import SessionId
 from sm.daemon.worker import Worker
 from sm.settings.config import Settings
+from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
 
 
 def test_what_was_queued_before_a_stop_arrives_after_it(fresh: Sm) -> None:
