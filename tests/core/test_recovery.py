@@ -272,6 +272,31 @@ def test_a_fresh_context_is_counted_and_the_old_one_remembered() -> None:
     assert (past.id, past.how) == (CONTEXT, f"recovery {ID}")
 
 
+@pytest.mark.parametrize(
+    ("manner", "context", "source"),
+    [(Manner.FRESH, NEXT, "startup"), (Manner.RESUME, CONTEXT, "resume")],
+)
+def test_an_agent_that_reports_before_its_start_is_known_is_heard(
+    manner: Manner, context: ContextId, source: str
+) -> None:
+    """The daemon died when it had started it: without its record no message can be proved."""
+    early = replace(started(source, context=context, at=NOON + 20.5), bell=True)
+    back = replace(BACK, manner=manner, context=context)
+
+    session = after(ASKED, early, back, at=NOON + 21)
+
+    assert session.context.transcript == f"/transcripts/{context}"
+    assert session.context.id == context
+    assert (session.ready, session.bell) == (True, True)
+    assert isinstance(through(after(ASKED, early, at=NOON + 20.6), back)[1][-1], PasteText)
+
+
+def test_what_the_dead_agent_reports_late_is_not_the_next_ones_word() -> None:
+    late = started("startup", context=NEXT, at=NOON + 5)
+    fresh = replace(BACK, manner=Manner.FRESH, context=NEXT)
+    assert after(ASKED, late, fresh, at=NOON + 21).context.transcript is None
+
+
 def test_it_is_told_what_happened_before_anything_else() -> None:
     """Messages that waited for it follow; an urgent one, too."""
     session = after(CRASHED, queued(1, mode="urgent"), WANTED, BACK, at=NOON + 21)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tests.kit.anthropic_api import Reply, Request, ToolUse
-from tests.kit.sm import Sm
+from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import wait_until
 from tests.prove.claude_rescue import AUTO, texts
 from tests.prove.ladder import Desk
@@ -115,5 +115,26 @@ def judge(one: Passage) -> None:
         one.claim(f"the document: {texts(first)}", holds=MARK in str(first.body["messages"]))
 
 
-def passages(sm_home: Any, *, steps: int = 10) -> tuple[Verdict, str]:
-    raise NotImplementedError
+STEPS = {True: 8, False: 10}
+"""Fewer where the agent itself hands over: its model reads no files, and knows of none behind."""
+DEATHS = tuple(
+    (state, own)
+    for state in (REQUESTED, CAPTURING, CLEARING, PROMPTING)
+    for own in (True, False)
+    # What sm requests itself is there for a moment only.
+    if own or state != REQUESTED
+)
+
+
+def every_passage(_: Sm) -> tuple[Verdict, str]:
+    """Each with a home of its own."""
+    verdict = Verdict()
+    for state, own in DEATHS:
+        with sm_home() as sm:
+            one = killed(sm, state, steps=STEPS[own], own=own)
+        verdict.sent += 1
+        verdict.once += not one.wrong
+        verdict.changed += len(one.wrong)
+        for words in one.wrong:
+            print(f"  {state} ({one.killed_in}): {words}", flush=True)
+    return verdict, f"{len(DEATHS)} handoffs cut; every task was ended"

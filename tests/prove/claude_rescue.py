@@ -12,15 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sm.adapters.system import ProcessTable
 from sm.core.envelope import message_in
 from sm.core.ids import SessionId
 from tests.kit.anthropic_api import DONE, Reply, Request, ToolUse, Usage
-from tests.kit.sm import Sm
+from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import wait_until
 from tests.prove.ladder import Desk, desk, given
+from tests.prove.ledger import CLOSED, Verdict
 from tests.prove.walkaway import configure
 
 AUTO = "[recovery]\nauto_recover = true\n"
@@ -49,6 +51,8 @@ class Death:
     """Its context is."""
     torn: bool = False
     """The last line of its transcript is."""
+    twice: bool = False
+    """It dies again before it was told anything."""
 
     @property
     def way(self) -> str:
@@ -56,7 +60,7 @@ class Death:
 
     @property
     def words(self) -> str:
-        flaws = [word for word in ("fresh", "full", "torn") if getattr(self, word)]
+        flaws = [word for word in ("fresh", "full", "torn", "twice") if getattr(self, word)]
         return ", ".join([self.doing, "auto" if self.auto else "by hand", *flaws])
 
 
@@ -98,6 +102,10 @@ class Rescue:
     killed_at: float = 0.0
     client: int = 0
     tool: int | None = None
+    late: float = 0.0
+    """How long it took to know of its death."""
+    seconds: float = 0.0
+    """How long it took to bring it back."""
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -155,6 +163,13 @@ class Rescue:
         self.killed_at = time.time()
         os.kill(self.client, signal.SIGKILL)
         self.ada.send("queued while it was gone")
+        if self.death.twice:
+            wait_until(self._is_up_again, 20, seen=self.ada.report)
+            os.kill(self.shown()["pid"], signal.SIGKILL)
+
+    def _is_up_again(self) -> bool:
+        shown = self.shown()
+        return shown["exit"] is None and shown["pid"] != self.client
 
     def come_back(self) -> str:
         """What `sm recover` said, if it was a person who asked."""
@@ -171,7 +186,7 @@ class Rescue:
     # --- what is claimed
 
     def judge(self) -> None:
-        self.ada.settle()
+        wait_until(self._is_settled, 60, seen=self.ada.report)
         self._judge_state()
         self._judge_context()
         self._judge_messages()
@@ -180,17 +195,26 @@ class Rescue:
         if self.tool is not None:
             self.claim("the command was begun once", holds=self.tools() == [self.tool])
 
+    def _is_settled(self) -> bool:
+        # What an agent that died again was to be told is told by the next recovery.
+        is_over = all(message["state"] in CLOSED for message in self.ada.messages())
+        return is_over and self.sm.state(self.ada.name) == "idle"
+
     def _judge_state(self) -> None:
         shown = self.shown()
         crash, recoveries = shown["crash"], shown["recoveries"]
-        late = crash["at"] - self.killed_at
-        self.claim(f"known after {late:.1f} s", holds=late < KNOWN_WITHIN)
+        self.late = crash["at"] - self.killed_at
+        holds = self.late < KNOWN_WITHIN or self.death.twice
+        self.claim(f"known after {self.late:.1f} s", holds=holds)
         self.claim(f"its cause: {crash}", holds=crash["cause"] == "signal")
         self.claim(f"what ended it: {crash}", holds="signal 9" in crash["reason"])
         self.claim(f"busy: {crash}", holds=crash["busy"] is (self.death.doing is not IDLE))
-        (recovery, *others) = recoveries
-        self.claim(f"brought back once: {recoveries}", holds=not others)
+        *failed, recovery = recoveries
+        states = [one["state"] for one in failed]
+        wanted = ["failed"] if self.death.twice else []
+        self.claim(f"brought back once: {recoveries}", holds=states == wanted)
         self.claim(f"way: {recovery}", holds=recovery["way"] == self.death.way)
+        self.seconds = recovery["seconds"] or 0.0
         self.claim(f"done: {recovery}", holds=recovery["state"] == "done")
         by = "sm" if self.death.auto else "a person"
         self.claim(f"by: {recovery}", holds=recovery["by"] == by)
@@ -270,4 +294,25 @@ DEATHS = (
     *(Death(doing=doing, auto=auto, full=True) for doing in (TOOL, IDLE) for auto in (False, True)),
     *(Death(doing=doing, auto=auto, torn=True) for doing in (STREAM, DIALOG)
       for auto in (False, True)),
+    *(Death(doing=doing, auto=True, twice=True) for doing in (TOOL, STREAM, DIALOG)),
 )  # fmt: skip
+
+
+def every_death(_: Sm) -> tuple[Verdict, str]:
+    """Each with a home of its own."""
+    verdict, late, seconds = Verdict(), list[float](), list[float]()
+    for death in DEATHS:
+        with sm_home() as sm:
+            one = rescue(sm, death)
+        verdict.sent += 1
+        verdict.once += not one.wrong
+        verdict.changed += len(one.wrong)
+        late.append(one.late)
+        seconds.append(one.seconds)
+        for words in one.wrong:
+            print(f"  {death.words}: {words}", flush=True)
+    words = (
+        f"{len(DEATHS)} deaths; a death known after {median(late):.2f} s, back at work"
+        f" {median(seconds):.1f} s after that was asked for, at most {max(seconds):.1f} s"
+    )
+    return verdict, words

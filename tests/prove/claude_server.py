@@ -67,7 +67,7 @@ class Crowd:
             wait_until(lambda one=one: self._is_back(one), 90, seen=one.report)  # type: ignore[misc]
         for one in self.desks:
             one.settle()
-        return max(self.shown(one)["recoveries"][-1]["ended_at"] for one in self.desks)
+        return max(float(self.shown(one)["recoveries"][-1]["ended_at"]) for one in self.desks)
 
     def _is_back(self, one: Desk) -> bool:
         recoveries = self.shown(one)["recoveries"]
@@ -92,7 +92,8 @@ class Crowd:
         environment = alive.joinpath("environ").read_text().split("\0")
         mine = f"OF_THE_CALLER=value of {name}"
         self.claim(f"{name}: its variable", holds=mine in environment)
-        self.claim(f"{name}: its folder", holds=str(alive.joinpath("cwd").resolve()) == str(one.home.cwd))
+        folder = alive.joinpath("cwd").resolve()
+        self.claim(f"{name}: its folder {folder}", holds=folder == one.home.cwd)
         self.claim(f"{name}: messages {one.judge()}", holds=one.judge().holds)
         mine_too = [r for r in self.api.main_requests() if f"I am {name}." in texts(r)]
         last = mine_too[-1]

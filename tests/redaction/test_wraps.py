@@ -30,7 +30,8 @@ def test_a_secret_that_was_cut_is_taken_out_whole(width: int, indent: str) -> No
 
 
 def test_a_secret_over_three_lines_is_found() -> None:
-    token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0" * 4 + "." + "dozjgNryP4J3jVmN" * 4
+    payload, signature = "eyJzdWIiOiIxMjM0NTY3ODkwIn0" * 4, "dozjgNryP4J3jVmN" * 4
+    token = f"eyJhbGciOiJIUzI1NiJ9.{payload}.{signature}"
     came = Redactor().redact_shown(shown(f"{BEFORE}{token}", 80))
 
     assert came == f"{BEFORE}[redacted:jwt]"

@@ -6,7 +6,7 @@ When it is brought back, and by which steps, is not known here.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from sm.core.ids import HandoffId, MessageId, RecoveryId
+from sm.core.ids import ContextId, HandoffId, MessageId, RecoveryId
 from sm.core.message import Receipt
 
 
@@ -80,6 +80,17 @@ class RecoveryState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FirstWord:
+    """An agent's report that it began, which came before we knew that it was started."""
+
+    context: ContextId | None
+    transcript: str | None
+    bell: bool
+    at: float
+    """By its own clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     """One try at bringing a session back to work."""
 
@@ -94,6 +105,7 @@ class Recovery:
     state: RecoveryState = RecoveryState.ASKED
     message: MessageId | None = None
     """What the agent is told first, if it is told anything."""
+    heard: FirstWord | None = None
     ended_at: float | None = None
     steps: tuple[Receipt, ...] = ()
 

@@ -9,9 +9,15 @@ way fails this recovery, and may lead to the next. An agent that dies again and 
 from dataclasses import replace
 
 from sm.core import delivery, turn
-from sm.core.crash import Cause, Crash, Manner, Recovery, RecoveryRules, RecoveryState
+from sm.core.crash import Cause, Crash, FirstWord, Manner, Recovery, RecoveryRules, RecoveryState
 from sm.core.effects import Effect, RecoverAgent, TellPerson
-from sm.core.events import AgentRecovered, MessageQueued, RecoveryFailed, RecoveryRequested
+from sm.core.events import (
+    AgentRecovered,
+    ContextStarted,
+    MessageQueued,
+    RecoveryFailed,
+    RecoveryRequested,
+)
 from sm.core.ids import HandoffId, RecoveryId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
@@ -251,7 +257,8 @@ def restarted(session: Session, event: AgentRecovered, now: float) -> Result:
     if recovery is None or recovery.id != event.recovery or session.alive:
         return session, ()
     session, begun = turn.recovered(session, event, now)
-    recovery = replace(recovery, manner=event.manner)
+    session = _with_first_word(session, recovery)
+    recovery = replace(recovery, manner=event.manner, heard=None)
     recovery = recovery.moved(RecoveryState.STARTED, now, event.evidence)
     session = session.with_timer(DEADLINE, now + GIVE_UP_AFTER).with_timer("retry", None)
     session = replace(session, refusals=0)
@@ -263,6 +270,38 @@ def restarted(session: Session, event: AgentRecovered, now: float) -> Result:
     session = session.with_recovery(replace(recovery, message=message.id))
     session, queued = delivery.queued(session, MessageQueued(message=message), now)
     return session, (*begun, *queued)
+
+
+def heard(session: Session, event: ContextStarted) -> Session:
+    """The agent that is being started was quicker than the news of its start: a daemon may have
+    died in between. Of which context it speaks is known only then."""
+    recovery = session.recovery
+    if recovery is None:
+        return session
+    word = FirstWord(
+        context=event.hook.context,
+        transcript=event.transcript,
+        bell=event.bell,
+        at=event.hook.at,
+    )
+    return session.with_recovery(replace(recovery, heard=word))
+
+
+def _with_first_word(session: Session, recovery: Recovery) -> Session:
+    word = recovery.heard
+    if word is None or word.context != session.context.id:
+        return session
+    context = replace(session.context, transcript=word.transcript or session.context.transcript)
+    return replace(session, context=context, ready=True, bell=word.bell)
+
+
+def is_early(session: Session, event: ContextStarted) -> bool:
+    """Whether it is the first word of an agent that is not known yet to have been started."""
+    recovery = session.recovery
+    if recovery is None or recovery.state is not RecoveryState.ASKED or session.alive:
+        return False
+    # What the dead one still has to say is of before.
+    return event.source in ("startup", "resume") and event.hook.at > recovery.asked_at
 
 
 def _without_first_prompt(session: Session, now: float) -> Session:

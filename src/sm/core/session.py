@@ -171,6 +171,8 @@ def advance(session: Session, event: Event, now: float) -> Result:
 
 def _apply(session: Session, event: Event, now: float) -> Result:
     match event:
+        case ContextStarted() if recovery.is_early(session, event):
+            return recovery.heard(session, event), ()
         case (
             ContextStarted() | ContextEnded() | PromptAccepted() | ToolStarted() | ToolEnded()
             | DialogOpened() | TurnEnded() | TurnFailed() | CompactionBegun()
