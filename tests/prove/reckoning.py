@@ -15,6 +15,8 @@ from tests.prove.unattended import Worker
 class Outcome:
     steps: Verdict = field(default_factory=Verdict)
     messages: Verdict = field(default_factory=Verdict)
+    forgotten: int = 0
+    """Steps done once more that a full disk kept from being recorded."""
     again: int = 0
     """Steps in flight at a crash that were done once more."""
     orphans: list[str] = field(default_factory=list)
@@ -37,10 +39,13 @@ class Excuses:
     """Each for the one step in flight."""
     blind: list[tuple[float, float]]
     """Times in which no agent could write down what it did; at the next crash it is forgotten."""
+    forgotten: int = 0
+    """Steps done again for that."""
 
     def excuse(self, first: float, again: float) -> bool:
         between = [crash for crash in self.crashes if first < crash < again]
         if between and any(begin < first < end for begin, end in self.blind):
+            self.forgotten += 1
             return True
         if between:
             self.crashes.remove(between[0])

@@ -127,7 +127,8 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
         verdict = judge_steps(worker.done, worker.steps, excuses, notes)
         outcome.notes += [f"{worker.name} ({worker.id}) {words}" for words in notes]
         outcome.steps += verdict
-        outcome.again += len(worker.done) - worker.steps
+        outcome.forgotten += excuses.forgotten
+        outcome.again += len(worker.done) - worker.steps - excuses.forgotten
         judge_messages(worker, sender.sent, outcome)
         outcome.recoveries["crashes"] += len(crashes)
     outcome.notes += [f"refused, and said so: {why}" for why in set(sender.failed)]
@@ -140,6 +141,6 @@ def thousand_faults(sm: Sm) -> tuple[Verdict, str]:
     print(fault_table(havoc, outcome))
     words = (
         f"{len(havoc.made)} faults, {outcome.recoveries['crashes']} crashes, {outcome.again} steps"
-        f" in flight done again, {len(outcome.orphans)} orphans, {len(outcome.hurt)} others hurt"
+        f" in flight and {outcome.forgotten} a full disk did not record done again,{len(outcome.orphans)} orphans, {len(outcome.hurt)} others hurt"
     )
     return outcome.verdict, words
