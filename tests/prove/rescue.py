@@ -140,7 +140,8 @@ def thousand_faults(sm: Sm) -> tuple[Verdict, str]:
     outcome, havoc = chaos(sm, sessions=20, steps=250, faults=1000, pause=0.3, delay=0.5)
     print(fault_table(havoc, outcome))
     words = (
-        f"{len(havoc.made)} faults, {outcome.recoveries['crashes']} crashes, {outcome.again} steps"
-        f" in flight and {outcome.forgotten} a full disk did not record done again,{len(outcome.orphans)} orphans, {len(outcome.hurt)} others hurt"
+        f"{len(havoc.made)} faults, {outcome.recoveries['crashes']} crashes, done again:"
+        f" {outcome.again} steps in flight, {outcome.forgotten} that a full disk did not record;"
+        f" {len(outcome.orphans)} orphans, {len(outcome.hurt)} others hurt"
     )
     return outcome.verdict, words
