@@ -438,6 +438,18 @@ def test_what_a_crash_cut_is_known_until_the_agent_was_told_of_it() -> None:
     assert not over.crash.busy
 
 
+def test_what_it_was_told_of_an_earlier_crash_is_not_owed_to_it() -> None:
+    """It is told anew, of this one: the old words would only lead it astray."""
+    back = after(STARTED, READY, at=NOON + 22)
+    back = after(back, prompted(7, of=told(back), at=NOON + 23), at=NOON + 23)
+    assert told(back).state is MessageState.ACCEPTED
+
+    crash = after(back, KILLED, at=NOON + 24).crash
+
+    assert crash is not None
+    assert (crash.busy, crash.taken) == (True, ())
+
+
 def test_an_answer_for_another_recovery_changes_nothing() -> None:
     other = replace(BACK, recovery=RecoveryId("r9"))
     assert after(ASKED, other, at=NOON + 21).exit is not None

@@ -401,7 +401,9 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
 
 def _crash(session: Session, event: AgentExited, now: float) -> Crash:
     """What its end, if nobody wanted it, has cut."""
-    taken = tuple(m.id for m in session.messages if m.state is MessageState.ACCEPTED)
+    accepted = (m for m in session.messages if m.state is MessageState.ACCEPTED)
+    # What it was told of an earlier crash, it is told anew.
+    taken = tuple(m.id for m in accepted if m.recovery is None)
     return Crash(
         at=now,
         cause=event.cause,

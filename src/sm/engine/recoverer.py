@@ -24,7 +24,7 @@ from sm.core.recovery import chosen
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
 from sm.engine.launcher import Launcher, in_words
-from sm.engine.ports import Clock, Dialects, Processes, Terminal
+from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
 
 _BETWEEN = "\n\x1e\n"
@@ -267,9 +267,9 @@ class Recoverer:
         return tuple(sanitise(message.text) for message in lost)
 
     def _is_recorded(self, session: Session, message: Message) -> bool:
-        transcript = session.context.transcript
-        if transcript is None:
-            return False
+        """Also in a context before, where the agent died before it was told of that one."""
+        transcripts = [session.context.transcript]
+        transcripts += [p.transcript for p in session.lineage if p.how.startswith("recovery ")]
         attempt = Attempt(
             message=message.id,
             number=message.attempts,
@@ -278,10 +278,14 @@ class Recoverer:
             since=message.queued_at,
         )
         dialect = self._dialects.named(session.agent)
-        try:
-            return dialect.search(Path(transcript), attempt) is Record.HELD
-        except OSError:
-            return False
+        return any(_holds(dialect, path, attempt) for path in transcripts if path is not None)
+
+
+def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:
+    try:
+        return dialect.search(Path(transcript), attempt) is Record.HELD
+    except OSError:
+        return False
 
 
 def _had_work(session: Session) -> bool:
