@@ -88,6 +88,8 @@ def _told(session: Session, crash: Crash, now: float) -> tuple[Effect, ...]:
         # Told when it is back, or given up.
         return told
     remedy = f"Bring it back with: sm recover {session.name}"
+    if session.adopted:
+        remedy = "Start it again, and adopt it: sm adopt"
     return (*told, TellPerson(words=f"{words}. {remedy}", about=f"crash {crash.at}"))
 
 
