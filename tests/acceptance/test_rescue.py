@@ -1,14 +1,14 @@
 """Sessions come back to work, whatever is done to them: short versions of `make prove`."""
 
 from tests.kit.sm import Sm
-from tests.prove import crash_loop, fallbacks, rescue
+from tests.prove import crash_loop, fallbacks, reckoning, rescue
 
 
 def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
     """Three agents at numbered steps; agents, daemon and tmux die, a disk is full meanwhile."""
     outcome, havoc = rescue.chaos(sm, sessions=3, steps=12, faults=12, pause=0.4, delay=0.2)
 
-    assert outcome.verdict.holds, rescue.fault_table(havoc, outcome)
+    assert outcome.verdict.holds, reckoning.fault_table(havoc, outcome)
     assert outcome.orphans == []
     assert outcome.hurt == []
     assert len(havoc.made) >= 12

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from sm.core.crash import Cause, Crash
-from sm.core.exchange import Deed, Exchange, Result, Role
-from sm.core.remains import Remains, Shown
+from sm.core.exchange import SM, Deed, Exchange, Result, Role
+from sm.core.remains import CRASHED, Remains, Shown
 from sm.core.story import Request, Story, Todo, Unfinished
 
 CRASH = Crash(at=1.0, cause=Cause.SIGNAL, words="the agent was ended by signal 9", dialog="Run x?")
@@ -26,6 +26,16 @@ def test_only_what_was_begun_since_the_last_request_counts_as_cut() -> None:
     assert remains(ASKED, REPLY, CALL).cut == (CALL,)
     assert remains(ASKED, CALL, typed).cut == (CALL,)
     assert remains(CALL).cut == (CALL,)
+
+
+def test_what_an_agent_was_told_to_be_cut_is_not_told_again() -> None:
+    """It crashed before, has been told so, and goes on without any new request."""
+    note = replace(ASKED, sender=SM, text=f"{CRASHED}, and sm has resumed it: so and so.")
+    notice = replace(ASKED, sender=SM, text="bob stopped: done")
+    later = replace(CALL, text="make test")
+
+    assert remains(ASKED, CALL, note, REPLY, later).cut == (later,)
+    assert remains(ASKED, CALL, notice, later).cut == (CALL, later)
 
 
 def test_a_request_is_unanswered_when_nothing_came_after_it() -> None:

@@ -2,9 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
+from sm.core.ids import SessionId
+from sm.daemon.worker import Worker
+from sm.settings.config import Settings
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
@@ -49,9 +53,9 @@ def test_the_configured_tmux_socket_and_history_are_used(fresh: Sm) -> None:
         assert shown.strip() == "1234"
     finally:
         # The daemon first: it would start its tmux server again.
-        socket = fresh.health()["tmux"]
+        served = fresh.health()["tmux"]
         fresh.run("daemon", "stop")
-        subprocess.run(["tmux", "-S", socket, "kill-server"], check=True)
+        subprocess.run(["tmux", "-S", served, "kill-server"], check=True)
 
 
 def test_no_message_text_is_in_any_log(fresh: Sm) -> None:
@@ -97,3 +101,15 @@ def test_a_store_deleted_under_the_daemon_is_told_once(fresh: Sm) -> None:
     lines = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
     [told] = [line for line in lines if line["level"] == "error"]
     assert told["place"] == str(fresh.home.store)
+
+
+def test_an_agent_that_is_started_while_the_daemon_stops_knows_where_to_report(fresh: Sm) -> None:
+    """The sockets are closed by then; who brings agents back is not done yet."""
+    worker = Worker(fresh.home, Settings())
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+
+    worker.take([listener])
+    listener.close()
+
+    assert worker.hook_url(SessionId("ada")) == f"http://127.0.0.1:{port}/hooks/ada"

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 from tests.prove.ledger import Verdict
-from tests.prove.rescue import Worker
+from tests.prove.unattended import Worker
 
 GIGABYTE = 1_000_000_000
 _GARBAGE = bytes((*range(1, 9), *range(128, 256))) + b"\n"

@@ -21,6 +21,8 @@ from tests.kit.sm import Sm
 
 STOPPED_FOR = (0.2, 2.0)
 FULL_FOR = (0.5, 2.0)
+RECORDED_WITHIN = 1.0
+"""An agent that cannot write its record tries again so soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Havoc:
     """A file on the home's own small disk, where there is one."""
     made: list[tuple[float, str, str]] = field(default_factory=list)
     """When, what, and to which session."""
+    blind: list[tuple[float, float]] = field(default_factory=list)
+    """When nothing could be written on the home's disk."""
     healing: list[threading.Timer] = field(default_factory=list)
 
     def make(self, what: str) -> bool:
@@ -197,7 +201,13 @@ def fill_disk(havoc: Havoc) -> str | None:
     with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
         while True:
             file.write(bytes(1 << 16))
-    havoc.later(havoc.chance.uniform(*FULL_FOR), lambda: ballast.unlink(missing_ok=True))
+    began = time.time()
+
+    def free() -> None:
+        ballast.unlink(missing_ok=True)
+        havoc.blind.append((began - RECORDED_WITHIN, time.time() + RECORDED_WITHIN))
+
+    havoc.later(havoc.chance.uniform(*FULL_FOR), free)
     return ""
 
 

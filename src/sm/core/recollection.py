@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sm.core import chapters, retelling
 from sm.core.chapters import Chapter
 from sm.core.cut_off import partial_work, still_to_do
-from sm.core.remains import Remains
+from sm.core.remains import CRASHED, Remains
 from sm.core.retelling import NOTHING, Room, Told, When
 from sm.core.shortening import Item, brief, code, count, cut, fenced, listed, size
 from sm.core.story import Request
@@ -69,7 +69,7 @@ def note(remains: Remains, when: When) -> str:
     whole = sum(size(text) for text in (*remains.unrecorded, *(e.text for e in remains.waiting)))
     still = still_to_do(remains, min(LONGEST - 2 * NOTE, 2 * whole + NOTE))
     return "\n".join([
-        f"Your session crashed, and sm has resumed it: {reason(remains, when)}",
+        f"{CRASHED}, and sm has resumed it: {reason(remains, when)}",
         *([f"\nWhat was cut off:\n\n{work.rstrip()}"] if work else []),
         *([f"\n{still.rstrip()}"] if still else []),
         f"\n{_instructions(remains)}",

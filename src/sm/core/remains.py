@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sm.core.crash import Crash
-from sm.core.exchange import Exchange, Result
+from sm.core.exchange import Exchange, Result, Role
 from sm.core.story import Request, Story
+
+CRASHED = "Your session crashed"
+"""How a resumed agent is told so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +64,10 @@ class Remains:
 
     @property
     def cut(self) -> tuple[Exchange, ...]:
-        """Calls without a result after the last request: what was before that is long over."""
+        """Calls without a result after the last request, or after the agent was last told what an
+        earlier crash had cut: what was before that is long over."""
         given = self.given
-        last = max((n for n, e in enumerate(given) if e.is_request), default=0)
+        last = max((n for n, e in enumerate(given) if e.is_request or _is_note(e)), default=0)
         return tuple(e for e in given[last:] if e.is_cut)
 
     @property
@@ -111,6 +115,10 @@ class Remains:
             survivors=tuple(change(process) for process in self.survivors),
             background=tuple(change(task) for task in self.background),
         )
+
+
+def _is_note(exchange: Exchange) -> bool:
+    return exchange.role is Role.ASKED and exchange.text.startswith(CRASHED)
 
 
 def _mapped(exchange: Exchange, change: Callable[[str], str]) -> Exchange:

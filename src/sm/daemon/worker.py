@@ -89,6 +89,7 @@ class Worker:
         self.log = structlog.get_logger()
         self.started_at = time.time()
         self.sockets: list[socket.socket] = []
+        self.port: int | None = None
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -98,7 +99,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.stopping.set)
         self._mind_parent()
-        self.sockets = _inherited()
+        self.take(_inherited())
         async with self.parts() as (engine, intake, terminal):
             # What is loaded now stays: collections need not look through it again.
             gc.freeze()
@@ -106,6 +107,12 @@ class Worker:
             self.log.info("Serving", version=VERSION, pid=os.getpid(), restarts=_restarts())
             await self._serve(engine, intake, terminal)
         self.log.info("Stopped", pid=os.getpid())
+
+    def take(self, sockets: list[socket.socket]) -> None:
+        """Listen on these. The port is read now: while we stop, they are closed, and agents may
+        still be started."""
+        self.sockets = sockets
+        self.port = _port(sockets)
 
     def _mind_parent(self) -> None:
         """Stop when the parent is gone: nobody would restart us, and the next daemon waits."""
@@ -165,14 +172,13 @@ class Worker:
             terminal=terminal,
             processes=processes,
             routes=allowed_routes(self.settings),
-            hook_url=self._hook_url,
+            hook_url=self.hook_url,
             log=self.log,
             channels=ChannelBook(self.home.channels, registry(self.settings)),
         )
 
-    def _hook_url(self, session: SessionId) -> str | None:
-        port = _port(self.sockets)
-        return None if port is None else f"http://127.0.0.1:{port}/hooks/{session}"
+    def hook_url(self, session: SessionId) -> str | None:
+        return None if self.port is None else f"http://127.0.0.1:{self.port}/hooks/{session}"
 
     async def open_store(self) -> Store:
         return await open_store(self.home.store)
@@ -225,13 +231,15 @@ class Worker:
 
     async def _mind_runs(self, engine: Engine) -> None:
         """Whose wrapper was killed, is ours to bring back."""
-        processes = ProcessTable()
+        processes, told = ProcessTable(), set[str]()
         while True:
-            try:
-                for run in await inherit_runs(self.home, engine, processes.started, time.time()):
-                    self.log.warning("A run was killed; its session is ours now", run=run)
-            except (NotStoredError, OSError) as error:
-                self.log.warning("A killed run could not be taken over", why=str(error))
+            now = time.time()
+            done, failed = await inherit_runs(self.home, engine, processes.started, now)
+            for run in done:
+                self.log.warning("A run was killed; its session is ours now", run=run)
+            for run in failed.keys() - told:
+                self.log.error("A killed run cannot be taken over", run=run, why=failed[run])
+            told |= failed.keys()
             await asyncio.sleep(RUNS_LOOK_EVERY)
 
     async def _mind_files(self) -> None:
