@@ -41,6 +41,8 @@ keep_environment = true
 prompts = {"template" = ""}
 [delivery]
 routes = {}
+[notify]
+command = ""
 [redaction]
 patterns = {}
 [channels]
@@ -103,7 +105,7 @@ def test_json_has_the_same_tables(own: Sm) -> None:
     shown = own.json("config")
 
     assert list(shown) == ["tmux", "store", "archive", "context_monitor", "handoff", "recovery",
-                           "delivery", "redaction", "channels", "daemon"]  # fmt: skip
+                           "delivery", "notify", "redaction", "channels", "daemon"]  # fmt: skip
     assert shown["tmux"] == {"socket": "sm", "history_limit": 1000}
 
 

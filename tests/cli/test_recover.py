@@ -44,7 +44,7 @@ def test_a_crashed_session_is_listed_and_brought_back(own: Sm) -> None:
     assert listed.endswith("\nBring them back with: sm recover --all, or sm recover NAME\n")
 
     said = own.run("recover", "tia")
-    assert "1 requests, " in said
+    assert "1 request, " in said
     assert "Last activity: running `sleep 60`" in said
     assert "✓ demo started: process " in said
     assert "✓ context given to it (paste " in said
@@ -127,3 +127,28 @@ def test_what_cannot_be_brought_back_is_refused(sm: Sm) -> None:
     assert refusal(sm, "recover", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
     assert refusal(sm, "recover", "--all", "ada") == (2, "name sessions, or say --all")
     assert sm.start("recover", "--fresh", "--resume").returncode == 2
+
+
+def test_without_a_standard_input_nobody_is_asked(own: Sm) -> None:
+    """Started by a job, perhaps: it lists, and ends."""
+    own.new_demo("tia")
+    crash(own, "tia")
+
+    done = own.start("recover", preexec_fn=lambda: os.close(0))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Recoverable sessions:" in done.stdout
+
+
+def test_an_environment_that_is_not_kept_is_lent_by_whoever_asks(own: Sm) -> None:
+    """Named twice is meant once."""
+    own.base.mkdir()
+    own.home.config.write_text("[recovery]\nkeep_environment = false\n")
+    own.new_demo("tia")
+    crash(own, "tia")
+    assert not (own.home.sessions / own.json("show", "tia")["id"] / "launch.json").exists()
+
+    said = own.run("recover", "tia", "tia")
+
+    assert "✓ back at work" in said
+    assert own.state("tia") == "idle"

@@ -8,7 +8,7 @@ from sm.cli.stage import Stage
 
 FIGURES: dict[str, object] = {
     "messages": 19, "arrived_once": 18, "lost": 1, "doubled": 0, "daemon_kills": 2, "handoffs": 1,
-    "seconds": 9.5,
+    "recoveries": 3, "seconds": 9.5,
 }  # fmt: skip
 
 
@@ -39,6 +39,6 @@ def test_the_summary_shows_every_figure(capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr().out
 
     rows = dict(re.findall(r"│ ([a-z -]+\w[\d]?) +│ +([\d.]+) │", shown))
-    assert list(rows.values()) == ["19", "18", "1", "0", "2", "1", "9.5"]
+    assert list(rows.values()) == ["19", "18", "1", "0", "2", "1", "3", "9.5"]
     assert "Look around with: SM_HOME=/tmp/x sm ls\n" in shown
     assert "All cleaned up. Now yours: sm new ada --agent demo --attach\n" in shown

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from sm.core.adoption import limits
-from sm.core.effects import KillAgent, LetGoPane, PasteText, ReadUsage, TakePane
+from sm.core.effects import KillAgent, LetGoPane, PasteText, ReadUsage, TakePane, TellPerson
 from sm.core.events import (
     AgentExited,
     AgentKilled,
@@ -156,7 +156,10 @@ def test_when_it_is_gone_its_pane_is_let_go() -> None:
     crashed, effects = advance(adopted(), gone, NOON)
     left, _ = advance(adopted(), replace(gone, left=True), NOON)
 
-    assert (crashed.state, effects) == (State.CRASHED, (LetGoPane(),))
+    let_go, told = effects
+    assert (crashed.state, let_go) == (State.CRASHED, LetGoPane())
+    assert isinstance(told, TellPerson)
+    assert told.words.endswith("Start it again, and adopt it: sm adopt")
     assert left.state is State.ENDED
 
 

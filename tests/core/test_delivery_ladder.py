@@ -518,6 +518,18 @@ def test_a_note_that_nobody_took_is_typed_instead() -> None:
     assert after(session, told, at=NOON + 60).bell
 
 
+def test_a_note_nobody_took_is_rung_again_where_nothing_may_be_typed() -> None:
+    """It lay there before the agent began to watch: its inbox is watched all the same."""
+    hooks = tuple(way for way in RUNG.ways if way.route is not Route.PASTE)
+    alone = replace(RUNG, ways=hooks)
+
+    session = after(alone, sought(Place.WITHDRAWN, AGAIN), at=NOON + 3)
+
+    assert (held(session).state, session.bell) == (MessageState.QUEUED, True)
+    (ring,) = through(session, fired("retry"), at=NOON + 60)[1]
+    assert isinstance(ring, RingBell)
+
+
 def test_a_note_that_was_taken_is_never_given_again_while_its_agent_lives() -> None:
     session = RUNG
     for _ in range(50):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sm.core.crash import Cause, Manner, Recovery, RecoveryRules, RecoveryState
-from sm.core.effects import KillAgent, PasteText, QueueNotice, RecoverAgent
+from sm.core.effects import KillAgent, PasteText, QueueNotice, RecoverAgent, TellPerson
 from sm.core.events import (
     AgentExited,
     AgentRecovered,
@@ -16,12 +16,13 @@ from sm.core.events import (
     MessageCancelled,
     RecoveryFailed,
     RecoveryRequested,
+    SessionInherited,
     SessionRequested,
     TerminalLost,
     TypingRefused,
 )
 from sm.core.ids import ContextId, RecoveryId
-from sm.core.message import Message, MessageState
+from sm.core.message import Message, MessageState, Route
 from sm.core.reasons import why_waiting
 from sm.core.recovery import (
     AFTER_LIMIT,
@@ -34,7 +35,7 @@ from sm.core.recovery import (
     chosen,
 )
 from sm.core.session import create
-from sm.core.state import Session, State, Usage
+from sm.core.state import Attempt, Session, State, Step, Usage
 from sm.core.terminal import Obstacle, Sign
 from tests.core.samples import (
     BOB,
@@ -59,6 +60,7 @@ from tests.core.samples import (
     held,
     prompted,
     queued,
+    requested,
     screen,
     started,
     stopped,
@@ -78,6 +80,7 @@ WANTED = RecoveryRequested(id=ID, by="you")
 ASKED = after(CRASHED, WANTED, at=NOON + 20)
 STARTED = after(ASKED, BACK, at=NOON + 21)
 READY = started("resume", at=NOON + 22)
+RINGING = Attempt(message=HELLO.id, number=1, route=Route.DOORBELL, step=Step.RINGING, since=NOON)
 AUTO = RecoveryRules(auto=True, crashes=3, within=60.0)
 UNWATCHED = replace(WORKING, rescue=AUTO)
 
@@ -353,7 +356,7 @@ def test_an_agent_that_does_not_report_in_time_holds_nothing_up() -> None:
     session = after(session, fired(DEADLINE), at=late)
 
     assert last(session).state is RecoveryState.FAILED
-    assert told(session).state is MessageState.CANCELLED
+    assert told(session).state is MessageState.QUEUED, "it is told, however late"
     assert not session.recovery
 
 
@@ -564,3 +567,74 @@ def test_the_parent_is_told_of_the_crash_and_of_the_return() -> None:
     back = replace(BACK, recovery=last(session).id, told="", context=ContextId(CONTEXT))
     session, effects = through(session, back, READY, at=NOON + 22)
     assert notices(list(effects)) == ["[sm] ada is back (its conversation goes on)"]
+
+
+# --- what a reader found -------------------------------------------------------------------
+
+
+def test_somebody_is_told_of_an_agent_that_does_not_report() -> None:
+    """Nothing else would say that it runs and does nothing."""
+    effects = through(STARTED, fired(DEADLINE), at=NOON + 21 + GIVE_UP_AFTER)[1]
+    (told_person,) = [e for e in effects if isinstance(e, TellPerson)]
+    assert "has not reported what it was told" in told_person.words
+
+
+def test_a_server_that_ends_is_one_notice_whether_they_come_back_or_not() -> None:
+    by_hand = through(WORKING, SERVER)[1]
+    (one,) = [e for e in by_hand if isinstance(e, TellPerson)]
+    assert one.for_all
+    assert "bring them back with: sm recover --all" in one.words
+    (other,) = [e for e in through(UNWATCHED, SERVER)[1] if isinstance(e, TellPerson)]
+    assert "they are brought back: sm ls" in other.words
+    assert one.about == other.about
+
+
+def test_tmux_that_does_not_answer_is_told_of_once() -> None:
+    session, effects = through(ASKED, TerminalLost(reason="no answer"), at=NOON + 21)
+    assert any(isinstance(e, TellPerson) for e in effects)
+    assert last(session).steps[-1].step == "held"
+    session = after(session, fired(ASK_AGAIN), at=NOON + 23)
+    effects = through(session, TerminalLost(reason="no answer"), at=NOON + 24)[1]
+    assert not any(isinstance(e, TellPerson) for e in effects)
+
+
+def test_a_late_failure_does_not_end_a_recovery_that_has_started() -> None:
+    session = after(STARTED, RecoveryFailed(recovery=ID, reason="late"), at=NOON + 22)
+    assert last(session).state is RecoveryState.STARTED
+
+
+def test_a_handoff_asked_for_before_the_note_was_read_waits_for_it() -> None:
+    """Otherwise each would wait for the other."""
+    session = after(STARTED, READY, prompted(8, at=NOON + 23), requested(), at=NOON + 23)
+    session = after(session, stopped(8, at=NOON + 24), at=NOON + 24)
+    first = told(session)
+    assert session.attempt is not None
+    assert session.attempt.message == first.id
+
+
+def test_what_was_only_to_be_typed_into_the_dead_one_waits_behind_the_note() -> None:
+    session = after(IDLE, queued(), KILLED, WANTED, BACK, READY, at=NOON + 22)
+    assert session.attempt is not None
+    assert session.attempt.message == told(session).id
+
+
+def test_an_agent_that_could_not_be_started_for_its_next_context_is_brought_back() -> None:
+    """It was ended for that; nobody else would start it again."""
+    failed = LaunchFailed(reason="no space left on device")
+    session = after(UNWATCHED, failed)
+    assert session.crash is not None
+    assert (session.crash.cause, due(session, TIMER)) == (Cause.START, NOON)
+
+
+def test_a_run_that_was_killed_while_it_was_brought_back_is_brought_back_still() -> None:
+    """Its wrapper's effects lay in a store of its own."""
+    inherited = SessionInherited(
+        session=replace(ASKED, wrapped=True), name="ada", evidence="killed", ways=ASKED.ways,
+        rescue=AUTO,
+    )  # fmt: skip
+    session, effects = create(inherited, NOON + 30)
+    assert session.state is State.RECOVERING
+    assert RecoverAgent(recovery=ID) in effects
+    ringing = replace(WORKING, wrapped=True, attempt=RINGING)
+    crashed = create(replace(inherited, session=ringing), NOON + 30)[0]
+    assert crashed.timer("confirm") is not None

@@ -199,6 +199,7 @@ class Rig:
             recovery_terms=self.recovery_terms,
             token=lambda session: f"token of {session}",
             redact=self.redact,
+            redact_shown=self.redact,
             snapshots=self.snapshots,
             snapshot_rules=self.snapshot_rules,
         )

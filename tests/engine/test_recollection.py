@@ -16,7 +16,7 @@ from sm.adapters.archive.render import tail
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.crash import Cause, Crash
 from sm.core.ids import HandoffId, SessionId
-from sm.core.message import MessageState
+from sm.core.message import MessageState, Route, Way
 from sm.core.state import Limit, PastContext, Session, Thresholds, Usage
 from sm.engine.drafts import Drafts
 from sm.engine.recollection import Recollected, Recollection, RecollectionRules
@@ -381,3 +381,14 @@ async def test_a_placeholder_longer_than_its_secret_takes_no_prompt_over_its_bud
 
     assert told.tokens <= 8_000
     assert "[redacted:password:" in told.prompt
+
+
+async def test_a_run_is_told_no_more_than_its_hooks_carry(desk: Desk) -> None:
+    """Nothing is typed into a run: what does not fit would wait for ever."""
+    ways = (Way(route=Route.TOOL_RESULT, limit=9_500), Way(route=Route.DOORBELL, limit=50_000))
+    desk.session = replace(desk.session, wrapped=True, ways=ways)
+    desk.said(*(asks(f"number {n}: " + "port the lexer " * 200) for n in range(100)))
+
+    told = await desk.told(window=1_000_000)
+
+    assert 40_000 < len(told.prompt.encode()) <= 49_700

@@ -7,13 +7,13 @@ import pytest
 
 from sm.core.crash import Manner, RecoveryRules, RecoveryState
 from sm.core.effects import RecoverAgent
-from sm.core.events import AgentRecovered, RecoveryFailed, TerminalLost
+from sm.core.events import RecoveryFailed
 from sm.core.ids import RecoveryId, SessionId
 from sm.core.message import MessageState
 from sm.core.state import Session, State
 from sm.engine.engine import Engine
 from sm.engine.recoverer import READY_WITHIN
-from tests.engine.rig import ADA, TERMS, Rig, said
+from tests.engine.rig import ADA, TERMS, FlakyStore, Rig, said
 from tests.engine.world import Agent
 
 ID = RecoveryId("r1")
@@ -64,23 +64,22 @@ async def test_an_agent_that_was_working_is_told_what_happened(rig: Rig) -> None
     assert agent.wrongs == []
 
 
-async def test_nothing_is_started_beside_an_agent_that_was_started_before(rig: Rig) -> None:
-    """The daemon died between starting it and writing that down."""
+async def test_nothing_is_started_beside_an_agent_that_was_started_before(
+    rig: Rig, flaky: FlakyStore
+) -> None:
+    """It was started, and that could not be written down: the same is asked for again."""
+    rig.world.forgets = True
     async with rig.running() as engine:
-        agent = await rig.start(engine)
+        agent = await rig.start_turn(engine)
         await died(rig, engine, agent)
-        session = await asked(engine)
-        await until(engine, RecoveryState.STARTED)
-        begun = engine.session(ADA)
+        await asked(engine)
+        flaky.failures = 1
+        session = await until(engine, RecoveryState.STARTED)
 
-        # As the next daemon finds it: the effect is asked for again.
-        effect = await engine.recoverer.recover(session, _effect())
-
-        assert isinstance(effect, AgentRecovered)
-        assert effect.pane == begun.pane
-        assert effect.evidence.endswith("found started")
-        assert effect.manner is begun.recoveries[-1].manner
-        assert effect.context == begun.context.id
+        assert flaky.failures == 0
+        started = session.recoveries[-1].steps[-1]
+        assert started.evidence.endswith("found started")
+        assert (session.pane, session.context.id) == (agent.pane, agent.context)
     assert rig.world.calls.count("relaunch ada") == 1
 
 
@@ -120,15 +119,30 @@ async def test_a_folder_that_is_gone_is_a_clear_refusal(rig: Rig) -> None:
 
 
 async def test_tmux_that_does_not_answer_is_asked_again(rig: Rig) -> None:
-    """The agent may have been started: it is found, not started twice."""
+    """The agent was started all the same: it is found, not started twice."""
+    rig.world.forgets = True
+    async with rig.running() as engine:
+        agent = await rig.start_turn(engine)
+        await died(rig, engine, agent)
+        rig.world.hang_at = "relaunch"
+        await asked(engine)
+        session = await until(engine, RecoveryState.STARTED)
+
+        steps = [step.step for step in session.recoveries[-1].steps]
+        assert steps == ["asked", "held", "started"]
+    assert rig.world.calls.count("relaunch ada") == 1
+
+
+async def test_another_program_in_its_pane_is_not_taken_for_it(rig: Rig) -> None:
+    """Noted before it is replaced: if that is all that was done, it is done again."""
     async with rig.running() as engine:
         agent = await rig.start(engine)
-        session = await died(rig, engine, agent)
-        rig.world.hang = "after"
-        session = await asked(engine)
-        outcome = await engine.recoverer.recover(session, _effect())
-
-        assert isinstance(outcome, TerminalLost | AgentRecovered)
+        await died(rig, engine, agent)
+        agent.revivals += 1
+        rig.folders.recovered[ADA] = {
+            "id": ID, "manner": "resume", "context": "", "before": str(agent.pane.pid)
+        }  # fmt: skip
+        await asked(engine)
         await until(engine, RecoveryState.STARTED)
     assert rig.world.calls.count("relaunch ada") == 1
 

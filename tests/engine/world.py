@@ -433,6 +433,8 @@ class World:
     breaks: Exception | None = None
     """The next paste ends in this error, which nobody foresaw."""
     refuses_launch: bool = False
+    hang_at: str = ""
+    """The next call of this name is carried out and not answered."""
     forgets: bool = False
     """Agents that are started again begin a new context."""
     server: Server | None = SERVER
@@ -479,6 +481,8 @@ class World:
         """In place: what the agent wrote stays, what it had in its box and its hands does not."""
         self._answers()
         self.calls.append(f"relaunch {launch.session}")
+        if self.hang_at == "relaunch":
+            self.hang, self.hang_at = "after", ""
         if self.refuses_launch:
             raise LaunchFailedError(f"{launch.cwd} is not a folder")
         dead = self.agents.get(launch.session)

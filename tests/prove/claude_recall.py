@@ -94,7 +94,7 @@ def long_conversations(sm: Sm, *, size: int = 4 * MB) -> tuple[Verdict, str]:
         f"a transcript of {size / MB:g} MB in a prompt of {len(found.given.encode()):,} bytes,"
         f" given in {found.seconds:.1f} s"
     )
-    return Verdict(sent=1, once=1, changed=not found.is_exact), words
+    return Verdict(sent=1, once=1, changed=int(not found.is_exact)), words
 
 
 # --- secrets -------------------------------------------------------------------------------

@@ -37,6 +37,17 @@ def test_a_secret_over_three_lines_is_found() -> None:
     assert came == f"{BEFORE}[redacted:jwt]"
 
 
+def test_a_secret_is_known_by_what_stands_on_the_line_before_it() -> None:
+    url = "https://prod-12.westus.logic.azure.com:443/workflows/1f6624ca33dff89078219c3abd8909a7"
+    query = "/triggers/manual/paths/invoke?api-version=2016-06-01&sp=%2Ftriggers%2Fmanual%2Frun"
+    sign = "W1C6J_dUd7qj5A3e2HDVOr8RBRQPJveNJZGMAvGKnGH"
+
+    came = Redactor().redact_shown(f"{url}{query}&\n  sv=1.0&sig={sign} (401)")
+
+    assert sign[:6] not in came
+    assert came.endswith(" (401)")
+
+
 def test_lines_that_are_short_are_the_texts_own() -> None:
     """A list of names is not run together."""
     lines = "\n".join(["ghp_", "a1B2c3D4e5F6" * 3])

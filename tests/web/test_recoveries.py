@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,13 @@ from tests.web.conftest import NOBODY, Web
 def cem(web: Web) -> Iterator[str]:
     """A session whose agent was killed in a turn."""
     session = web.sm.new_demo("cem")
+    # Once it has written down anything at all, there is a record to go on with.
+    web.sm.run("send", "cem", "hello", "--wait", "20", "--no-notify")
+    web.sm.run("wait", "cem")
+    transcript = Path(web.sm.json("show", "cem")["context"]["transcript"])
+    wait_until(lambda: transcript.exists() and b'"assistant"' in transcript.read_bytes(), 20)
     web.sm.run("send", "cem", "%work 60", "--wait", "20", "--no-notify")
+    wait_until(lambda: b"%work 60" in transcript.read_bytes(), 20)
     os.kill(web.sm.json("show", "cem")["pid"], signal.SIGKILL)
     web.sm.wait_state("cem", "crashed")
     yield session

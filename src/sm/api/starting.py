@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sm.api import scope, service
 from sm.api.errors import StartError
 from sm.api.runs import is_run
 from sm.settings.home import Home, HomeError
@@ -70,6 +69,9 @@ def is_running(home: Home) -> bool:
 
 def start(home: Home) -> None:
     """Start the daemon apart from us, and wait until it answers."""
+    # Here: a command that finds a daemon should not pay for how one is started.
+    from sm.api import scope, service
+
     try:
         home.make()
     except HomeError as error:
@@ -100,6 +102,8 @@ def start(home: Home) -> None:
 
 def _started_by_service(home: Home) -> bool:
     """Whether the system has started it, as it does at its own start: then it is looked after."""
+    from sm.api import service
+
     pid = service.start(home)
     deadline = time.monotonic() + READY_WITHIN
     while pid is not None and time.monotonic() < deadline:

@@ -5,6 +5,7 @@ and has room, else in a fresh context that is told what was going on.
 """
 
 import argparse
+import contextlib
 import secrets
 import shlex
 import sys
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.all and args.session:
         sys.stderr.write("sm: name sessions, or say --all\n")
         return 2
-    names = args.session or _chosen(daemon, args)
+    names = list(dict.fromkeys(args.session)) or _chosen(daemon, args)
     if not names:
         return 0
     if args.dry_run:
@@ -69,7 +70,7 @@ def _chosen(daemon: Client, args: argparse.Namespace) -> list[str]:
     _list(found)
     if not found:
         return []
-    if not sys.stdin.isatty() or not sys.stdout.isatty():
+    if sys.stdin is None or not sys.stdin.isatty() or not sys.stdout.isatty():
         print("\nBring them back with: sm recover --all, or sm recover NAME")
         return []
     return _asked(found)
@@ -116,7 +117,7 @@ def _asked(found: Sequence[RecoverableView]) -> list[str]:
         words = answer.replace(",", " ").split()
         wrong = [w for w in words if not w.isdecimal() or not 1 <= int(w) <= len(found)]
         if not wrong:
-            return [found[int(word) - 1]["id"] for word in words]
+            return list(dict.fromkeys(found[int(word) - 1]["id"] for word in words))
         print(f"{wrong[0]!r} is none of them.")
 
 
@@ -148,7 +149,8 @@ def _found(plan: RecoveryPlanView) -> None:
     """What was found of a session, as far as it tells a person something."""
     print(f"{plan['name']}")
     print(f"Capturing context... {plan['lines']:,} lines")
-    print(f"Parsing exchanges... {plan['requests']} requests, {plan['replies']} agent responses")
+    requests, replies = _count(plan["requests"], "request"), _count(plan["replies"], "response")
+    print(f"Parsing exchanges... {requests}, {replies}")
     if plan["last_activity"]:
         print(f"Last activity: {brief(plan['last_activity'], 100)}")
     for source in plan["sources"]:
@@ -162,7 +164,7 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
     refused = 0
     for name in names:
         if len(names) == 1 and not args.json:
-            _found(_plan(daemon, name, args.way))
+            _look_back(daemon, name, args.way)
         try:
             asked.append(_ask(daemon, name, args.way))
         except RefusedError as error:
@@ -175,6 +177,18 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
         print_json([session["recoveries"][-1] | {"session": session["id"]} for session in ended])
     failed = sum(session["recoveries"][-1]["state"] != "done" for session in ended)
     return 1 if failed or refused else 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _look_back(daemon: Client, name: str, way: str | None) -> None:
+    """What was going on, where there is something to bring back; the request itself is refused."""
+    session = cast("SessionDetail", daemon.get(f"/sessions/{segment(name)}"))
+    if session["state"] == "crashed":
+        with contextlib.suppress(RefusedError):
+            _found(_plan(daemon, session["id"], way))
 
 
 def _ask(daemon: Client, name: str, way: str | None) -> SessionDetail:

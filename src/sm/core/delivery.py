@@ -103,10 +103,11 @@ def _waiting(session: Session) -> list[Message]:
     a recovery, only what the agent is told first."""
     waiting = (m for m in session.messages if is_waiting(session, m))
     handoff, recovery = session.handoff, session.recovery
-    if handoff is not None:
-        waiting = (m for m in waiting if m.id == handoff.message)
-    elif recovery is not None:
+    # While a recovery is open, no handoff has come further than its request.
+    if recovery is not None:
         waiting = (m for m in waiting if m.id == recovery.message)
+    elif handoff is not None:
+        waiting = (m for m in waiting if m.id == handoff.message)
     return sorted(waiting, key=queue_order)
 
 
@@ -431,8 +432,9 @@ def sought(session: Session, event: MessageSought, now: float) -> Result:
             session = replace(session, attempt=replace(attempt, misses=0, step=Step.ENTERING))
             return session, (press(attempt),)
         case Place.WITHDRAWN:
-            if session.handoff is None:
-                # Its inbox is not watched after all: the next route is typing.
+            if session.handoff is None and session.allows(Route.PASTE):
+                # Its inbox is not watched after all: the next route is typing. Where nothing may
+                # be typed it is rung again: what lay there before the watch began is no news.
                 session = replace(session, bell=False)
             return _give_again(session, message, now, event.evidence), ()
         case Place.NOWHERE if attempt.misses + 1 >= MISSES_ALLOWED:

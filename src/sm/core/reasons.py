@@ -12,12 +12,12 @@ def why_waiting(session: Session, message: Message) -> str | None:
         return None
     if message.held is not None and session.exit is None:
         return message.held
-    handoff = session.handoff
-    if handoff is not None and message.handoff is None:
-        return f"handoff {handoff.id} is under way; it comes after the new context's first prompt"
     recovery = session.recovery
     if recovery is not None and message.recovery is None:
         return "the agent died and is being brought back; it comes after what it is told of that"
+    handoff = session.handoff
+    if handoff is not None and message.handoff is None:
+        return f"handoff {handoff.id} is under way; it comes after the new context's first prompt"
     ahead = [m for m in session.messages if is_waiting(session, m)]
     first = min(ahead, key=queue_order, default=message)
     if message.state is MessageState.QUEUED and first.id != message.id and ahead:

@@ -51,8 +51,8 @@ def crashed(session: Session, crash: Crash, now: float) -> Result:
     session, failed = _failed(session, f"it died again: {crash.words}", now)
     session = _counted(replace(session, crash=crash), crash.cause, now)
     session, planned = _planned(session, crash.cause, now)
-    if _comes_back_with_all(session, crash):
-        return session, (*failed, *planned, _told_of_all(crash))
+    if crash.cause.is_mass and not session.hopeless:
+        return session, (*failed, *planned, _told_of_all(session, crash))
     return session, (*failed, *planned, *_told(session, crash, now))
 
 
@@ -70,14 +70,12 @@ def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
     )
 
 
-def _comes_back_with_all(session: Session, crash: Crash) -> bool:
+def _told_of_all(session: Session, crash: Crash) -> Effect:
     """One word for all of them is enough: forty crashes would be forty messages."""
-    return crash.cause.is_mass and session.timer(TIMER) is not None
-
-
-def _told_of_all(crash: Crash) -> Effect:
     what = "The host was started anew" if crash.cause is Cause.REBOOT else "The tmux server ended"
-    words = f"{what}; the agents that were running are brought back: sm ls"
+    comes = session.timer(TIMER) is not None
+    then = "they are brought back: sm ls" if comes else "bring them back with: sm recover --all"
+    words = f"{what}, and the agents with it; {then}"
     return TellPerson(words=words, about=f"{crash.cause} {crash.at // INCIDENT:.0f}", for_all=True)
 
 
@@ -90,6 +88,8 @@ def _told(session: Session, crash: Crash, now: float) -> tuple[Effect, ...]:
         # Told when it is back, or given up.
         return told
     remedy = f"Bring it back with: sm recover {session.name}"
+    if session.adopted:
+        remedy = "Start it again, and adopt it: sm adopt"
     return (*told, TellPerson(words=f"{words}. {remedy}", about=f"crash {crash.at}"))
 
 
@@ -211,6 +211,20 @@ def _begun(session: Session, event: RecoveryRequested, now: float) -> Result:
     return session, (RecoverAgent(recovery=recovery.id),)
 
 
+def unreachable(session: Session, reason: str, now: float) -> Result:
+    """tmux does not answer: it is asked again until it does, and somebody must know."""
+    recovery = session.recovery
+    if recovery is None or recovery.state is not RecoveryState.ASKED:
+        return session, ()
+    session = session.with_timer(ASK_AGAIN, now + ASK_AGAIN_AFTER)
+    if any(step.step == "held" for step in recovery.steps):
+        return session, ()
+    session = session.with_recovery(recovery.noted("held", now, f"tmux: {reason}"))
+    words = "tmux cannot be reached, so sessions cannot be brought back yet. See: sm doctor"
+    about = f"unreachable {now // INCIDENT:.0f}"
+    return session, (TellPerson(words=words, about=about, for_all=True),)
+
+
 def asked_again(session: Session) -> Result:
     """tmux did not answer; it may have started the agent all the same."""
     recovery = session.recovery
@@ -261,7 +275,7 @@ def restarted(session: Session, event: AgentRecovered, now: float) -> Result:
     recovery = replace(recovery, manner=event.manner, heard=None)
     recovery = recovery.moved(RecoveryState.STARTED, now, event.evidence)
     session = session.with_timer(DEADLINE, now + GIVE_UP_AFTER).with_timer("retry", None)
-    session = replace(session, refusals=0)
+    session = replace(session, refusals=0, last_words="")
     if not event.told:
         return session.with_recovery(recovery), begun
     if event.manner is Manner.FRESH:
@@ -330,7 +344,8 @@ def _first(session: Session, recovery: Recovery, text: str, now: float) -> Messa
 def failed(session: Session, event: RecoveryFailed, now: float) -> Result:
     """The agent could not be started again. By itself it is tried again, as after a crash."""
     recovery = session.recovery
-    if recovery is None or recovery.id != event.recovery:
+    is_asked = recovery is not None and recovery.state is RecoveryState.ASKED
+    if recovery is None or not is_asked or recovery.id != event.recovery:
         return session, ()
     session, told = _failed(session, event.reason, now)
     session = replace(session, last_words=event.reason)
@@ -378,10 +393,12 @@ def _without_older(session: Session, now: float) -> Session:
     """What an agent that died again was to be told is told by the next recovery."""
     under_way = session.recovery
     for message in session.messages:
-        is_older = message.recovery is not None and (
-            under_way is None or message.recovery != under_way.id
-        )
-        if is_older and delivery.is_waiting(session, message):
+        if message.recovery is None:
+            continue
+        # An agent that lives is told it all the same, however late.
+        is_gone = session.exit is not None
+        is_over = is_gone if under_way is None else message.recovery != under_way.id
+        if is_over and delivery.is_waiting(session, message):
             over = message.moved(MessageState.CANCELLED, now, "its recovery is over")
             session = session.with_message(over)
     return session
@@ -418,4 +435,15 @@ def _failed(session: Session, reason: str, now: float) -> Result:
 
 def deadline(session: Session, now: float) -> Result:
     """The agent runs, and does not take what it is told: messages flow again all the same."""
-    return _failed(session, "the agent did not report what it was told in time", now)
+    recovery = session.recovery
+    session, told = _failed(session, "the agent did not report what it was told in time", now)
+    return session, (*told, *_unheard(session, recovery))
+
+
+def _unheard(session: Session, recovery: Recovery | None) -> tuple[Effect, ...]:
+    """It runs, and nobody knows whether it is at work: somebody must look."""
+    if recovery is None:
+        return ()
+    words = f"{session.name} was started again, but has not reported what it was told"
+    words = f"{words}. Look at it with: sm attach {session.name}"
+    return (TellPerson(words=words, about=f"unheard {recovery.id}"),)

@@ -141,8 +141,10 @@ def _inherited(event: SessionInherited, now: float) -> Result:
         bell=False,
         lost=False,
     )
+    # What its wrapper was doing is asked for again: its effects lay in a store of its own.
+    session = delivery.typing_failed(session, now)
     if session.exit is not None:
-        return session, ()
+        return recovery.asked_again(session)
     end = AgentExited(status=None, signal=None, evidence=event.evidence, cause=Cause.WRAPPER)
     return advance(session, end, now)
 
@@ -163,7 +165,7 @@ def advance(session: Session, event: Event, now: float) -> Result:
         session = _settle(passed, None, now)
     back, told = recovery.due(session, now)
     if back is not session:
-        session = _settle(back, None, now)
+        session = _settle(back, sighting, now)
     session = monitor.outdated_withdrawn(session, now)
     session, begun = delivery.due(session, now)
     return session, (*effects, *taken, *moved, *told, *begun)
@@ -294,17 +296,21 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             end = Exit(
                 status=None, signal=None, intended=intended, cause=Cause.START, evidence=reason
             )
-            session = replace(session, exit=end)
-            return recovery.not_started(session, reason, now), ()
+            session = replace(session, exit=end, last_words=session.last_words or reason)
+            if session.pane is None or intended:
+                return recovery.not_started(session, reason, now), ()
+            # It was to be started again: there was an agent, and there is none any more.
+            crash = Crash(at=now, cause=Cause.START, words=reason)
+            return recovery.crashed(replace(session, last_words=reason), crash, now)
         case AgentExited():
             return _exited(session, event, now)
         case PaneSeen():
             return replace(session, lost=False), ()
-        case TerminalLost():
+        case TerminalLost(reason=reason):
             session = replace(session, lost=True)
             if session.recovery is not None and session.exit is not None:
-                session = session.with_timer(recovery.ASK_AGAIN, now + recovery.ASK_AGAIN_AFTER)
-            elif session.pane is None:
+                return recovery.unreachable(session, reason, now)
+            if session.pane is None:
                 session = session.with_timer("launch", now + ASK_AGAIN_AFTER)
             return session, ()
         case KillRequested(spare=spare):
@@ -348,8 +354,7 @@ _BEGINNINGS = frozenset(kind.__name__ for kind in (LaunchAgent, RelaunchAgent, T
 def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
     """Nobody knows what was done, so nothing may wait for it for ever."""
     if event.effect in _BEGINNINGS and session.exit is None:
-        unknown = Exit(status=None, signal=None, intended=session.kill_requested)
-        return replace(session, exit=unknown, last_words=event.error), ()
+        return _live_on(session, LaunchFailed(reason=event.error), now)
     if event.effect in _IDLE_EFFECTS:
         return session, ()
     if event.effect == RecoverAgent.__name__ and session.recovery is not None:

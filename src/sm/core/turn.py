@@ -376,7 +376,8 @@ def relaunched(session: Session, event: AgentRelaunched, now: float) -> Result:
 
 def recovered(session: Session, event: AgentRecovered, now: float) -> Result:
     """Its agent died and was started again: a new process, perhaps in its old context."""
-    old = session.context
+    # What was only to be typed into the dead one waits like everything else.
+    session, old = delivery.held_back(session), session.context
     is_fresh = event.manner is Manner.FRESH
     session = replace(
         session,

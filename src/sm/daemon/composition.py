@@ -70,6 +70,7 @@ def compose(
         identity=tokens.identity,
         token=tokens.of_session,
         redact=redact,
+        redact_shown=_redactor(settings, shown=True),
         handoffs=HandoffFolders(folders.folder, redact=redact),
         channels=channels,
         notices=Person(
@@ -123,13 +124,16 @@ def allowed_routes(settings: Settings) -> Routes:
     return of
 
 
-def _redactor(settings: Settings) -> Callable[[str], str]:
+def _redactor(settings: Settings, *, shown: bool = False) -> Callable[[str], str]:
+    """``shown``: for what a terminal showed. Secrets that it has cut at its edge are found, too;
+    now and then the word behind such an edge goes with them."""
+
     def redact(text: str) -> str:
-        """Without secrets, those that a terminal has cut included. Called in threads, and seldom:
-        made anew, the rules need not stay."""
+        """Without secrets. Called in threads, and seldom: made anew, the rules need not stay."""
         from sm.redaction.redactor import Redactor
 
-        return Redactor(patterns=settings.redaction.patterns).redact_shown(text)
+        redactor = Redactor(patterns=settings.redaction.patterns)
+        return redactor.redact_shown(text) if shown else redactor.redact(text)
 
     return redact
 

@@ -11,6 +11,7 @@ from sm.adapters.folders import SessionFolders
 from sm.adapters.store import StoreError, open_store
 from sm.api.runs import Run, home_of_run, runs, write_run
 from sm.core.ids import SessionId
+from sm.core.journal import NotStoredError
 from sm.core.state import Session
 from sm.engine.engine import Engine
 from sm.engine.recoveries import Past
@@ -36,22 +37,26 @@ def tidy_runs(home: Home, started: Started) -> list[str]:
     return [run["id"] for run in gone]
 
 
-async def inherit_runs(home: Home, engine: Engine, started: Started, now: float) -> list[str]:
-    """Make the sessions of killed runs the daemon's own, crashed as they are; their ids."""
-    return [
-        run["id"]
-        for run in killed(home, started)
-        if await _inherit(home, engine, run, started, now)
-    ]
+async def inherit_runs(
+    home: Home, engine: Engine, started: Started, now: float
+) -> tuple[list[str], dict[str, str]]:
+    """Make the sessions of killed runs the daemon's own, crashed as they are; their ids, and why
+    others could not be. Those are left as they are: a full disk or a locked store may pass."""
+    done: list[str] = []
+    failed: dict[str, str] = {}
+    for run in killed(home, started):
+        try:
+            if await _inherit(home, engine, run, started, now):
+                done.append(run["id"])
+        except (StoreError, NotStoredError, OSError) as error:
+            failed[run["id"]] = str(error)
+    return done, failed
 
 
 async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: float) -> bool:
     own = home_of_run(home, run["id"])
     session_id = SessionId(run["id"])
-    try:
-        left, past = await _left(own, session_id)
-    except StoreError:
-        left, past = None, Past(messages=(), handoffs=())
+    left, past = await _left(own, session_id)
     if left is not None and _agent_lives(left, started):
         # Its leader is just ending it.
         return False

@@ -231,13 +231,15 @@ class Worker:
 
     async def _mind_runs(self, engine: Engine) -> None:
         """Whose wrapper was killed, is ours to bring back."""
-        processes = ProcessTable()
+        processes, told = ProcessTable(), set[str]()
         while True:
-            try:
-                for run in await inherit_runs(self.home, engine, processes.started, time.time()):
-                    self.log.warning("A run was killed; its session is ours now", run=run)
-            except (NotStoredError, OSError) as error:
-                self.log.warning("A killed run could not be taken over", why=str(error))
+            now = time.time()
+            done, failed = await inherit_runs(self.home, engine, processes.started, now)
+            for run in done:
+                self.log.warning("A run was killed; its session is ours now", run=run)
+            for run in failed.keys() - told:
+                self.log.error("A killed run cannot be taken over", run=run, why=failed[run])
+            told |= failed.keys()
             await asyncio.sleep(RUNS_LOOK_EVERY)
 
     async def _mind_files(self) -> None:

@@ -46,7 +46,7 @@ from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Terminal
 from sm.engine.reader import Reader
 from sm.engine.recoverer import Recoverer
-from sm.engine.telling import Telling
+from sm.engine.telling import EVERYBODY, Telling
 from sm.engine.typist import Typist
 
 RETRY_AFTER = 1.0
@@ -58,7 +58,8 @@ class Log(Protocol):
 
 
 class Actor:
-    """One worker per session with something to do; sessions never wait for each other."""
+    """One worker for each session with something to do, and one for the person. None waits for
+    another."""
 
     def __init__(
         self,
@@ -107,19 +108,21 @@ class Actor:
         if self._tasks is None:
             self._early.append(pending)
             return
-        queue = self._waiting.get(pending.session)
+        # The person is told one thing after another, and no agent waits for that.
+        lane = EVERYBODY if isinstance(pending.effect, TellPerson) else pending.session
+        queue = self._waiting.get(lane)
         if queue is None:
-            queue = self._waiting[pending.session] = asyncio.Queue()
-            self._tasks.create_task(self._work(pending.session, queue))
+            queue = self._waiting[lane] = asyncio.Queue()
+            self._tasks.create_task(self._work(lane, queue))
         queue.put_nowait(pending)
 
-    async def _work(self, session_id: SessionId, queue: asyncio.Queue[PendingEffect]) -> None:
+    async def _work(self, lane: SessionId, queue: asyncio.Queue[PendingEffect]) -> None:
         while not queue.empty():
             pending = queue.get_nowait()
             # Again before anything else: effects of a session never overtake each other.
             while not await self._carry_out(pending):
                 await asyncio.sleep(RETRY_AFTER)
-        del self._waiting[session_id]
+        del self._waiting[lane]
 
     async def _carry_out(self, pending: PendingEffect) -> bool:
         """Do it and commit the outcome; False when the outcome could not be committed."""

@@ -174,6 +174,7 @@ class Engine:
         recovery_terms: RecoveryTerms,
         token: Callable[[str], str | None],
         redact: Callable[[str], str],
+        redact_shown: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
         snapshots: Snapshots,
         snapshot_rules: SnapshotRules,
@@ -190,7 +191,7 @@ class Engine:
         self._thresholds = thresholds
         self._hook_url = hook_url
         self._handoff_rules = handoff_rules
-        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock)
+        self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock, redact)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(
@@ -222,10 +223,8 @@ class Engine:
             self._launcher,
             Recollection(
                 drafts=self.drafts,
-                log=lambda session, lines: tail(
-                    Path(folders.raw_log(session)), Path(folders.sizes_log(session)), lines
-                ),
-                snapshot=lambda session: last_kept(snapshots, session),
+                log=_Shown(tail, folders, redact_shown),
+                snapshot=lambda session: last_kept(snapshots, session, redact_shown),
                 rules=RecollectionRules(
                     percent=recovery_terms.budget,
                     lines=recovery_terms.max_lines,
@@ -274,6 +273,7 @@ class Engine:
             clean=dialects.clean,
             raw_log=folders.raw_log,
             ways=self._ways,
+            learn=self.filing.learn,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
         self.snapshots = Photographer(
@@ -283,7 +283,7 @@ class Engine:
             snapshot_rules,
             log=log,
             log_size=self._log_size,
-            redact=redact,
+            redact=redact_shown,
         )
 
     @contextlib.asynccontextmanager
@@ -671,10 +671,27 @@ class Engine:
         raise naming.NotFoundError(f"There is no reminder {reminder_id!r}. See: sm remind --list")
 
 
-def last_kept(snapshots: Snapshots, session: SessionId) -> tuple[str, float] | None:
-    """The text of the last snapshot, and when it was taken."""
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The last lines a session's terminal showed, without secrets."""
+
+    tail: Tail
+    folders: SessionFolders
+    redact: Callable[[str], str]
+
+    def __call__(self, session: SessionId, lines: int) -> list[str]:
+        raw, sizes = self.folders.raw_log(session), self.folders.sizes_log(session)
+        return self.redact("\n".join(self.tail(Path(raw), Path(sizes), lines))).split("\n")
+
+
+def last_kept(
+    snapshots: Snapshots, session: SessionId, redact: Callable[[str], str]
+) -> tuple[str, float] | None:
+    """The text of the last snapshot without secrets, and when it was taken."""
     last = snapshots.last(session)
-    return None if last is None else (snapshots.read(session, last.name), last.at)
+    if last is None:
+        return None
+    return redact(snapshots.read(session, last.name)), last.at
 
 
 def _reminder(session: Session, reminder_id: ReminderId | None) -> Reminder | None:

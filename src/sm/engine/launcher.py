@@ -91,7 +91,10 @@ class Launcher:
         dialects: Dialects,
         hook_url: Callable[[SessionId], str | None],
         clock: Clock,
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
+        """For what agents are told of others' command lines."""
         self.inquest = Inquest(terminal, processes, clock)
         self.adopter = Adopter(terminal, dialects, processes, folders, self.inquest)
         self._terminal = terminal
@@ -144,7 +147,9 @@ class Launcher:
         tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
         await self._terminal.kill(session.id)
         return tuple(
-            in_words(one) for one in tree[1:] if self._processes.started(one.pid) == one.started
+            self._redact(in_words(one))
+            for one in tree[1:]
+            if self._processes.started(one.pid) == one.started
         )
 
     async def start_again(

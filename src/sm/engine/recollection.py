@@ -23,6 +23,8 @@ from sm.engine.sources import Log, Snapshot, Sources
 
 WINDOW = 200_000
 """Where nobody told a better number."""
+ENVELOPE = 300
+"""Bytes around a message's text, at most."""
 _BETWEEN = "\n\x1e\x1e\x1e\n"
 
 
@@ -204,7 +206,11 @@ def _size(session: Session, window: int, percent: float) -> int:
     compacts_at = usage.compacts_at if usage is not None else None
     marks = monitor.marks(session.thresholds, window, compacts_at)
     warns_at = next((mark.tokens for mark in marks if mark.level is Level.WARNING), None)
-    return recollection.budget(percent, window, warns_at)
+    most = recollection.budget(percent, window, warns_at)
+    if not session.wrapped:
+        return most
+    # Nothing is typed there: it has to fit through what its hooks carry.
+    return min(most, max((way.limit or 0 for way in session.ways), default=0) - ENVELOPE)
 
 
 def _delivered(session: Session, crash: Crash) -> tuple[Request, ...]:

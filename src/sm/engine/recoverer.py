@@ -27,6 +27,7 @@ from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
 
+_BETWEEN = "\n\x1e\n"
 READY_WITHIN = 15.0
 """An agent that is not ready by then makes room for the next one all the same."""
 LOOK_FOR_ROOM = 1.0
@@ -39,6 +40,8 @@ class Plan:
     manner: Manner
     why: str
     line: AgentLine
+    command: tuple[str, ...]
+    """Its words without secrets."""
     environment: Mapping[str, str]
     recollected: Recollected
     told: str
@@ -99,6 +102,10 @@ class Recoverer:
         if recovery is None or recovery.id != effect.recovery or session.alive:
             return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
         await self._room(session.id)
+        # Asked for anew: it may have been ended while we waited.
+        session = next((s for s in self._sessions() if s.id == session.id), session)
+        if session.alive or session.recovery is None or session.recovery.id != effect.recovery:
+            return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
         self._held[session.id] = recovery.id
         try:
             return await self._recover(session, recovery)
@@ -133,7 +140,14 @@ class Recoverer:
             return begun
         survivors = await self._laid_to_rest(session)
         plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
-        note = {"id": recovery.id, "manner": plan.manner.value, "context": plan.line.context or ""}
+        there = await self._terminal.find(session.id)
+        note = {
+            "id": recovery.id,
+            "manner": plan.manner.value,
+            "context": plan.line.context or "",
+            # Another program, perhaps, that stands where the agent was.
+            "before": "" if there is None else str(there.pid),
+        }
         pane = await self._launcher.start_again(session, plan.line, plan.environment, note)
         found = "; ".join((*plan.recollected.sources, *plan.recollected.skipped))
         return AgentRecovered(
@@ -150,7 +164,10 @@ class Recoverer:
         """The agent that was started before its daemon died, if it was."""
         pane = await self._terminal.find(session.id)
         noted = self._launcher.noted(session)
-        if pane is None or _is_same(pane, session.pane) or noted.get("id") != recovery.id:
+        is_before = pane is None or str(pane.pid) == noted.get("before")
+        if pane is None or is_before or noted.get("id") != recovery.id:
+            return None
+        if _is_same(pane, session.pane):
             return None
         manner = Manner(noted["manner"])
         survivors = await asyncio.to_thread(self._survivors, session, pane.pid)
@@ -169,7 +186,7 @@ class Recoverer:
         """What the dead agent has left running, in words. The agent itself is not left: one that
         outlived its terminal would work beside the one that is started in its place."""
         pane = session.pane
-        if pane is not None and self._processes.started(pane.pid) == pane.started:
+        if pane is not None and await asyncio.to_thread(self._launcher.inquest.lives, session):
             await self._processes.end(pane.pid, pane.started)
         return await asyncio.to_thread(self._survivors, session)
 
@@ -177,8 +194,8 @@ class Recoverer:
         """Processes that carry the session's id, without the agent that came in its place and
         what that has started."""
         anew = {one.pid for one in self._processes.tree(new)} if new is not None else set()
-        marked = self._processes.marked(session.id)
-        return tuple(in_words(one) for one in marked if one.pid not in anew)
+        found = [one for one in self._processes.marked(session.id) if one.pid not in anew]
+        return tuple(self._recollection.drafts.redact(in_words(one)) for one in found)
 
     async def plan(
         self,
@@ -203,10 +220,16 @@ class Recoverer:
             manner=manner,
             why=why,
             line=line,
+            command=await asyncio.to_thread(self._shown, line),
             environment=environment,
             recollected=recalled.recollected,
             told=recalled.words(session, manner),
         )
+
+    def _shown(self, line: AgentLine) -> tuple[str, ...]:
+        """All words at once: the rules are made anew for each text."""
+        redacted = self._recollection.drafts.redact(_BETWEEN.join(line.argv))
+        return tuple(redacted.split(_BETWEEN))
 
     def _hindrance(self, session: Session, recollected: Recollected) -> str | None:
         """Why its agent cannot go on with its own record."""
@@ -231,7 +254,7 @@ class Recoverer:
             window=usage.window if usage is not None else None,
         )
         was_at_it = crash.busy or crash.dialog is not None or crash.handoff is not None
-        is_cut = was_at_it or bool(unrecorded or survivors)
+        is_cut = was_at_it or bool(unrecorded or survivors) or recollected.is_open
         return _Recalled(recollected=recollected, is_cut=is_cut)
 
     async def _unrecorded(self, session: Session, crash: Crash) -> tuple[str, ...]:

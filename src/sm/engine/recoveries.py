@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -68,6 +68,7 @@ class Recoveries:
         clean: Callable[[Mapping[str, str]], dict[str, str]],
         raw_log: Callable[[SessionId], str],
         ways: Callable[[str], tuple[Way, ...]],
+        learn: Callable[[Collection[str]], Awaitable[None]],
     ) -> None:
         self._loop = loop
         self._recoverer = recoverer
@@ -78,6 +79,8 @@ class Recoveries:
         self._clean = clean
         self._raw_log = raw_log
         self._ways = ways
+        self._learn = learn
+        """Has the channels of folders looked up."""
 
     def recoverable(self) -> list[Session]:
         """Every session whose agent died unasked, the one that died last first."""
@@ -133,6 +136,7 @@ class Recoveries:
         if known:
             return None
         taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
+        await self._learn({left.cwd})
         is_free = all(session.name != left.name for session in taken)
         event = SessionInherited(
             session=left,

@@ -166,7 +166,8 @@ def _placed(hit: Hit, piece: Piece) -> Hit:
 
 
 def _crosses(piece: Piece, hit: Hit) -> bool:
-    return wraps.crosses(piece, hit.begin, hit.end)
+    # What it is known by may stand on the line before it.
+    return wraps.crosses(piece, *hit.whole)
 
 
 def _sorted(found: Iterable[Hit]) -> list[Hit]:

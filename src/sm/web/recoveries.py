@@ -16,7 +16,7 @@ async def list_(call: Call) -> list[RecoverableView]:
 async def plan(call: Call) -> RecoveryPlanView:
     manner = _manner(call.query["way"] or None)
     session, planned = await call.engine.recoveries.plan(call.path("session"), manner)
-    return recovery_plan_view(session, planned, call.engine.drafts.redact)
+    return recovery_plan_view(session, planned)
 
 
 async def recover(call: Call) -> SessionDetail:

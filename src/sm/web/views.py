@@ -1,7 +1,6 @@
 """From the core's values to the contract's."""
 
 import socket
-from collections.abc import Callable
 
 import msgspec
 
@@ -163,16 +162,14 @@ def recoverable_view(session: Session, lines: int) -> RecoverableView:
     }
 
 
-def recovery_plan_view(
-    session: Session, plan: Plan, redact: Callable[[str], str]
-) -> RecoveryPlanView:
+def recovery_plan_view(session: Session, plan: Plan) -> RecoveryPlanView:
     found = plan.recollected
     return {
         "session": session.id,
         "name": session.name,
         "way": plan.manner.value,
         "why": plan.why,
-        "command": [redact(word) for word in plan.line.argv],
+        "command": list(plan.command),
         "prompt": plan.told,
         "tokens": tokens(plan.told),
         "lines": found.lines,

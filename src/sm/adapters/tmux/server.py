@@ -167,7 +167,7 @@ class TmuxTerminal:
         except TmuxError as error:
             raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
         pane = await self.find(launch.session)
-        if pane is None:
+        if pane is None or pane.pid == found.pid:
             raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as it was started in")
         return pane
 

@@ -107,3 +107,13 @@ def test_a_notice_says_which_task_ended() -> None:
 def test_an_interrupt_is_recognised() -> None:
     assert said.is_interrupt(decoded(asks("[Request interrupted by user]")))
     assert not said.is_interrupt(decoded(asks("port it")))
+
+
+@pytest.mark.parametrize("content", [[FROM_BEA], FROM_BEA, ["<reminder>", FROM_BEA]])
+def test_what_came_beside_a_tools_result_or_at_a_turns_end_is_a_request(content: object) -> None:
+    """The gentlest routes leave no prompt of their own, and a successor must know of it."""
+    given = {"type": "hook_additional_context", "content": content}
+
+    found = said.prompt(decoded(entry("attachment", attachment=given)))
+
+    assert found == Prompt(text="use the other one", sender="bea")

@@ -9,6 +9,8 @@ interrupt leaves behind.
 import re
 from dataclasses import dataclass
 
+import msgspec
+
 from sm.adapters.agents.claude.entries import Attachment, Block, Entry, Origin
 from sm.core import envelope
 
@@ -75,7 +77,9 @@ def is_interrupt(entry: Entry) -> bool:
 
 
 def _queued(attached: Attachment) -> Prompt | None:
-    """Given to the agent in the middle of a turn."""
+    """Given to the agent in the middle of a turn, or in answer to its end."""
+    if attached.type == "hook_additional_context":
+        return next(filter(None, map(_carried, _contexts(attached))), None)
     if attached.type != "queued_command":
         return None
     text, images = _plain(attached.prompt)
@@ -84,6 +88,15 @@ def _queued(attached: Attachment) -> Prompt | None:
     if attached.is_meta or attached.command_mode not in ("prompt", ""):
         return None
     return Prompt(text=text, images=images) if _is_persons(text, images, attached.origin) else None
+
+
+def _contexts(attached: Attachment) -> list[str]:
+    """What hooks gave the model; only what stands in an envelope of ours is anybody's request."""
+    try:
+        found = msgspec.json.decode(attached.content, type=str | list[str])
+    except msgspec.DecodeError:
+        return []
+    return [found] if isinstance(found, str) else found
 
 
 def _carried(text: str) -> Prompt | None:

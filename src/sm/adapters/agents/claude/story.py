@@ -141,7 +141,7 @@ class _Teller:
             return
         if attached.type == "task_reminder":
             self._deeds.reminded(attached.content)
-        elif attached.type == "queued_command":
+        elif attached.type in ("queued_command", "hook_additional_context"):
             self._asked(entry)
 
     def _asked(self, entry: Entry) -> None:
