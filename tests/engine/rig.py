@@ -37,7 +37,6 @@ ADA, BOB = SessionId("ada"), SessionId("bob")
 
 TERMS = RecoveryTerms(
     rules=RecoveryRules(), at_once=4, max_lines=1000, budget=60.0, template="",
-    keeps_environment=True,
 )  # fmt: skip
 
 

@@ -99,10 +99,11 @@ async def test_a_plan_does_nothing(rig: Rig) -> None:
         await rig.start(engine)
         before = engine.session(ADA)
 
-        session, plan = await engine.recoveries.plan("ada", None)
+        session, plan, command = await engine.recoveries.plan("ada", None)
 
         assert session == engine.session(ADA) == before
         assert plan.manner is Manner.FRESH
+        assert command == plan.line.argv
     assert rig.world.calls == ["launch ada"]
 
 

@@ -148,7 +148,6 @@ def _recovery_terms(recovery: RecoverySettings) -> RecoveryTerms:
         max_lines=recovery.max_context_lines,
         budget=percent(recovery.context_budget),
         template=recovery.prompts.template,
-        keeps_environment=recovery.keep_environment,
     )
 
 

@@ -40,8 +40,6 @@ class Plan:
     manner: Manner
     why: str
     line: AgentLine
-    command: tuple[str, ...]
-    """Its words without secrets."""
     environment: Mapping[str, str]
     recollected: Recollected
     told: str
@@ -220,14 +218,13 @@ class Recoverer:
             manner=manner,
             why=why,
             line=line,
-            command=await asyncio.to_thread(self._shown, line),
             environment=environment,
             recollected=recalled.recollected,
             told=recalled.words(session, manner),
         )
 
-    def _shown(self, line: AgentLine) -> tuple[str, ...]:
-        """All words at once: the rules are made anew for each text."""
+    def shown(self, line: AgentLine) -> tuple[str, ...]:
+        """Its words without secrets; all at once, for the rules are made anew for each text."""
         redacted = self._recollection.drafts.redact(_BETWEEN.join(line.argv))
         return tuple(redacted.split(_BETWEEN))
 

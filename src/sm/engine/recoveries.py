@@ -32,7 +32,6 @@ class RecoveryTerms:
     budget: float
     """In percent of the agent's window."""
     template: str
-    keeps_environment: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +115,19 @@ class Recoveries:
         asked = RecoveryRequested(id=recovery_id, by=by, manner=manner)
         return await self._loop.post(session.id, asked)
 
-    async def plan(self, reference: str, manner: Manner | None) -> tuple[Session, Plan]:
-        """How a session would be brought back; nothing is done."""
+    async def plan(
+        self, reference: str, manner: Manner | None
+    ) -> tuple[Session, Plan, tuple[str, ...]]:
+        """How a session would be brought back, and the command line without secrets; nothing is
+        done."""
         session = naming.find(reference, self._loop.sessions)
         self._refuse_impossible(session, may_run=True)
         crash = session.crash or Crash(
             at=self._clock.now(), cause=Cause.UNKNOWN, words="it has not crashed"
         )
         try:
-            return session, await self._recoverer.plan(session, crash, manner)
+            plan = await self._recoverer.plan(session, crash, manner)
+            return session, plan, await asyncio.to_thread(self._recoverer.shown, plan.line)
         except (LaunchFailedError, RecoveryImpossibleError) as error:
             raise RefusedError(f"{session.name}: {error}") from None
         except OSError:

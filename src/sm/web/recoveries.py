@@ -15,8 +15,8 @@ async def list_(call: Call) -> list[RecoverableView]:
 
 async def plan(call: Call) -> RecoveryPlanView:
     manner = _manner(call.query["way"] or None)
-    session, planned = await call.engine.recoveries.plan(call.path("session"), manner)
-    return recovery_plan_view(session, planned)
+    session, planned, command = await call.engine.recoveries.plan(call.path("session"), manner)
+    return recovery_plan_view(session, planned, command)
 
 
 async def recover(call: Call) -> SessionDetail:

@@ -162,14 +162,14 @@ def recoverable_view(session: Session, lines: int) -> RecoverableView:
     }
 
 
-def recovery_plan_view(session: Session, plan: Plan) -> RecoveryPlanView:
+def recovery_plan_view(session: Session, plan: Plan, command: tuple[str, ...]) -> RecoveryPlanView:
     found = plan.recollected
     return {
         "session": session.id,
         "name": session.name,
         "way": plan.manner.value,
         "why": plan.why,
-        "command": list(plan.command),
+        "command": list(command),
         "prompt": plan.told,
         "tokens": tokens(plan.told),
         "lines": found.lines,
