@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import isawaitable
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
 EVERY_SECONDS = 0.05
+T = TypeVar("T")
 
 
 class NeverHappenedError(AssertionError):
@@ -22,17 +24,18 @@ class NeverHappenedError(AssertionError):
 
 
 def wait_until(
-    predicate: Callable[[], object],
+    predicate: Callable[[], T | None],
     timeout: float = 10.0,
     *,
     seen: Callable[[], object] = lambda: "",
-) -> None:
-    """Return once the predicate is true; otherwise fail, showing what ``seen`` sees at the end."""
+) -> T:
+    """What the predicate says once it is true; otherwise fail, with what ``seen`` sees then."""
     deadline = time.monotonic() + timeout
-    while not predicate():
+    while not (found := predicate()):
         if time.monotonic() > deadline:
             raise NeverHappenedError(f"not within {timeout} s; in its place:\n{seen()}")
         time.sleep(EVERY_SECONDS)
+    return found
 
 
 async def wait_until_async(

@@ -115,6 +115,12 @@ def finish(ada: Desk, task: Task, timeout: float) -> None:
     ada.sm.run("wait", ada.name, "--timeout", "30")
 
 
+def _all_begun(ada: Desk) -> list[bool] | None:
+    """As `contexts_with_task`, once every handoff has led to a context."""
+    handoffs, asked = ada.sm.json("handoffs", "ada"), contexts_with_task(ada)
+    return asked if len(asked) == len(handoffs) + 1 else None
+
+
 def judged(lines: list[str], wanted: list[str]) -> Verdict:
     """What became of the steps."""
     firsts = list(dict.fromkeys(line for line in lines if line in wanted))
@@ -132,10 +138,10 @@ def prove_task(sm: Sm, *, steps: int = 30) -> tuple[Verdict, str]:
     """One task of the real client's through as many contexts as it takes."""
     with unattended(sm, steps=steps) as (ada, task):
         finish(ada, task, steps * 6)
-        kinds = [h["kind"] for h in sm.json("handoffs", "ada")]
-        asked = contexts_with_task(ada)
+        # The last context may have been full, too.
+        asked = wait_until(lambda: _all_begun(ada), 60, seen=ada.report)
         verdict = judged(task.lines, task.wanted)
-        verdict.changed += asked.count(False) + (len(asked) != len(kinds) + 1)
+        verdict.changed += asked.count(False)
         compactions = sum(request.is_compaction for request in ada.api.requests)
         words = (
             f"{steps} steps, {len(asked)} contexts, {compactions} compactions;"
@@ -188,12 +194,18 @@ class Worker:
     def handoffs(self) -> list[dict[str, Any]]:
         return list(self.sm.json("handoffs", self.name, "--limit", "1000"))
 
-    def is_settled(self) -> bool:
-        """Nothing is under way: its last context may have been full, too."""
+    def account(self) -> tuple[list[dict[str, Any]], list[str]] | None:
+        """Its handoffs and what its contexts were given; None while anything is under way.
+
+        Its last context may have been full, too: a handoff that begins in between is seen.
+        """
+        handoffs, contexts = self.handoffs(), self.contexts()
         shown = self.sm.json("show", self.name)
-        done = [h for h in self.handoffs() if h["state"] == "done"]
-        is_open = shown["handoff"] is not None or len(done) + 1 != shown["context"]["number"]
-        return shown["state"] == "idle" and not is_open
+        is_done = all(h["state"] == "done" for h in handoffs)
+        is_whole = is_done and len(handoffs) + 1 == shown["context"]["number"]
+        is_settled = shown["state"] == "idle" and shown["handoff"] is None
+        is_same = handoffs == self.handoffs()
+        return (handoffs, contexts) if is_whole and is_settled and is_same else None
 
     def given(self) -> list[tuple[str, str]]:
         """What its model got: by which way, and the text."""
@@ -222,27 +234,36 @@ def side_by_side(
         worker.start(chance.uniform(0.02, 0.1))
     wait_until(lambda: all(len(w.lines) >= w.steps for w in workers), timeout, seen=_seen(workers))
     verdict, rotations, compactions = Verdict(), 0, 0
+    found: list[str] = []
     for worker in workers:
-        wait_until(worker.is_settled, 60, seen=_seen(workers))
+        handoffs, contexts = wait_until(worker.account, 60, seen=_seen(workers))
         verdict += judged(worker.lines, worker.wanted)
-        handoffs = worker.handoffs()
         rotations += len(handoffs)
         compactions += sum("SessionStart:compact" in via for via, _ in worker.given())
-        verdict.changed += mixed_up(worker, handoffs, names)
+        found += mixed_up(worker, handoffs, contexts, names)
+    verdict.changed += len(found)
     words = f"{sessions} sessions, {rotations} rotations, {compactions} compactions"
-    return verdict, f"{words}, 0 mix-ups" if not verdict.changed else words
+    return verdict, "; ".join((words, *(found or ["0 mix-ups"])))
 
 
-def mixed_up(worker: Worker, handoffs: list[dict[str, Any]], names: list[str]) -> int:
-    """How often a context was not given its own request whole, or anything of somebody else's."""
-    contexts = worker.contexts()
+def mixed_up(
+    worker: Worker, handoffs: list[dict[str, Any]], contexts: list[str], names: list[str]
+) -> list[str]:
+    """Where a context was not given its own request whole, or anything of somebody else's."""
     others = [name for name in names if name != worker.name]
-    wrong = sum(worker.request not in text for text in contexts)
-    wrong += sum(name in text for text in contexts for name in others)
     ids = [h["id"] for h in handoffs]
-    loaded = [re.findall(r"HANDOFF LOADED \(ID: (\S+)\)", text) for text in contexts]
-    wrong += sum(own != [handoff] for own, handoff in zip(loaded[1:], ids, strict=False))
-    return wrong + (len(contexts) != len(ids) + 1)
+    wrong: list[str] = []
+    for number, text in enumerate(contexts):
+        where = f"context {number + 1} of {worker.name}"
+        if worker.request not in text:
+            wrong.append(f"{where} lacks its request")
+        wrong += [f"{where} has something of {name}" for name in others if name in text]
+        loaded = re.findall(r"HANDOFF LOADED \(ID: (\S+)\)", text)
+        if loaded != ids[number - 1 : number]:
+            wrong.append(f"{where} was given handoffs {loaded}")
+    if len(contexts) != len(ids) + 1:
+        wrong.append(f"{worker.name} has {len(contexts)} contexts, and handoffs {handoffs}")
+    return wrong
 
 
 def _seen(workers: list[Worker]) -> Any:
