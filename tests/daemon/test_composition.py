@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import structlog
 
 from sm.adapters.archive.render import render
 from sm.adapters.channels.book import ChannelBook
@@ -15,6 +14,7 @@ from sm.core.message import Route
 from sm.daemon.composition import allowed_routes, compose
 from sm.engine.engine import NewSession
 from sm.engine.naming import RefusedError
+from sm.log import structlog
 from sm.settings.config import Delivery, HandoffSettings, Settings, registry
 from sm.settings.home import Home
 

@@ -11,7 +11,7 @@ from sm.settings.home import Home
 WRITE = """
 import logging, os, sys
 from pathlib import Path
-import structlog
+from sm.log import structlog
 from sm.daemon.logs import configure
 from sm.settings.config import load
 from sm.settings.home import Home

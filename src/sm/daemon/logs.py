@@ -5,8 +5,7 @@ import logging.handlers
 import os
 from io import TextIOWrapper
 
-import structlog
-
+from sm.log import structlog
 from sm.settings.config import Settings, size
 from sm.settings.home import Home
 

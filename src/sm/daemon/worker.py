@@ -15,8 +15,6 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import structlog
-
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.folders import SessionFolders, keep_written
 from sm.adapters.spool import Spool
@@ -41,6 +39,7 @@ from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
 from sm.engine.ports import Store
+from sm.log import structlog
 from sm.settings.config import ConfigError, Settings, load, registry, seconds
 from sm.settings.home import Home
 from sm.version import VERSION

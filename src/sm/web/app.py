@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import msgspec
-import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.errors import ServerErrorMiddleware
@@ -14,6 +13,7 @@ from starlette.types import ASGIApp
 
 from sm.api.types import Health
 from sm.engine.engine import Engine
+from sm.log import structlog
 from sm.web import (
     contexts,
     drafts,

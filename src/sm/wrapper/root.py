@@ -15,8 +15,6 @@ import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import cast
 
-import structlog
-
 from sm.adapters.archive.render import render
 from sm.adapters.channels.book import ChannelBook
 from sm.adapters.folders import SessionFolders
@@ -47,6 +45,7 @@ from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine, NewSession
 from sm.engine.naming import NameRefusedError, RefusedError
+from sm.log import structlog
 from sm.settings.config import ConfigError, Settings, load, registry
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION

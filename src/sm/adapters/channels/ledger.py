@@ -10,8 +10,6 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 
-import structlog
-
 from sm.adapters.channels import exports, schema
 from sm.adapters.channels.database import BUSY_SECONDS, Database
 from sm.adapters.channels.documents import read_named
@@ -33,6 +31,7 @@ from sm.core.channel import (
 )
 from sm.core.ids import HandoffId, SessionId
 from sm.core.passage import DocumentError
+from sm.log import structlog
 
 log = structlog.get_logger()
 

@@ -8,8 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 
-import structlog
-
 from sm.adapters.tmux.blocks import Block
 from sm.adapters.tmux.errors import TmuxError
 from sm.adapters.tmux.formats import SERVER, read_server
@@ -18,6 +16,7 @@ from sm.adapters.tmux.quote import Command
 from sm.adapters.tmux.wire import Wire, open_wire
 from sm.core.launch import TerminalUnreachableError
 from sm.core.terminal import Server
+from sm.log import structlog
 
 log = structlog.get_logger()
 
