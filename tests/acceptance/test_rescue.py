@@ -5,8 +5,11 @@ from tests.prove import crash_loop, fallbacks, reckoning, rescue
 
 
 def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
-    """Three agents at numbered steps; agents, daemon and tmux die, a disk is full meanwhile."""
-    outcome, havoc = rescue.chaos(sm, sessions=3, steps=12, faults=12, pause=0.4, delay=0.2)
+    """Three agents at numbered steps, one in `sm run`; agents, wrapper, daemon and tmux die, a disk
+    is full meanwhile."""
+    outcome, havoc = rescue.chaos(
+        sm, sessions=3, wrapped=1, steps=12, faults=12, pause=0.4, delay=0.2
+    )
 
     assert outcome.verdict.holds, reckoning.fault_table(havoc, outcome)
     assert outcome.orphans == []

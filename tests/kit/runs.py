@@ -233,8 +233,8 @@ class Run:
     @property
     def agent(self) -> int | None:
         """The agent's process, while there is one."""
-        for leader in _children(self.pid):
-            for agent in _children(leader):
+        for leader in children(self.pid):
+            for agent in children(leader):
                 return agent
         return None
 
@@ -393,7 +393,8 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes it started that still run."""
     try:
         return [int(c) for c in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:

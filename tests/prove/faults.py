@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sm.adapters.system import ProcessTable
+from sm.api.runs import home_of_run
 from tests.kit.sm import Sm
+from tests.prove.wrapped import living
 
 STOPPED_FOR = (0.2, 2.0)
 FULL_FOR = (0.5, 2.0)
@@ -30,8 +32,9 @@ class Place:
     """Where an agent runs."""
 
     session: str
-    pane: str
     pid: int
+    pane: str = ""
+    """Empty in a terminal that is not ours."""
 
 
 @dataclass(slots=True)
@@ -82,11 +85,18 @@ class Havoc:
             "list-panes", "-a", "-F", "#{@sm_pane} #{pane_id} #{pane_pid} #{pane_dead}"
         )
         rows = [line.split(" ") for line in told.splitlines()]
-        return [Place(s, pane, int(pid)) for s, pane, pid, dead in rows if s and dead == "0"]
+        ours = [Place(s, int(pid), pane) for s, pane, pid, dead in rows if s and dead == "0"]
+        wrapped = [Place(run["id"], pid) for run, pid in living(self.sm.home) if pid]
+        return ours + wrapped
 
     def anybody(self) -> Place | None:
         found = self.places()
         return self.chance.choice(found) if found else None
+
+    def folder(self, session: str) -> Path:
+        """Where its agent keeps its records."""
+        own = home_of_run(self.sm.home, session).sessions / session
+        return (own if own.exists() else self.sm.home.sessions / session) / "demo" / "projects"
 
     def daemon(self) -> int | None:
         """The daemon's parent."""
@@ -127,10 +137,12 @@ def kill_agent(havoc: Havoc) -> str | None:
 
 
 def close_pane(havoc: Havoc) -> str | None:
-    place = havoc.anybody()
-    if place is not None:
-        havoc.tmux("kill-pane", "-t", place.pane)
-    return place.session if place else None
+    ours = [place for place in havoc.places() if place.pane]
+    if not ours:
+        return None
+    place = havoc.chance.choice(ours)
+    havoc.tmux("kill-pane", "-t", place.pane)
+    return place.session
 
 
 def tear_transcript(havoc: Havoc) -> str | None:
@@ -138,14 +150,24 @@ def tear_transcript(havoc: Havoc) -> str | None:
     place = havoc.anybody()
     if place is None or _kill(place.pid, signal.SIGSTOP) is None:
         return None
-    folder = havoc.sm.home.sessions / place.session / "demo" / "projects"
-    written = sorted(folder.glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime)
+    written = sorted(
+        havoc.folder(place.session).glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime
+    )
     if written:
         whole = written[-1].read_bytes()
         last = whole.rstrip(b"\n").rfind(b"\n") + 1
         os.truncate(written[-1], last + (len(whole) - last) // 2)
     _kill(place.pid)
     return place.session
+
+
+def kill_run(havoc: Havoc) -> str | None:
+    """The wrapper: its agent dies with it, and nobody is left at that terminal."""
+    found = living(havoc.sm.home)
+    if not found:
+        return None
+    run, _ = havoc.chance.choice(found)
+    return run["id"] if _kill(run["pid"]) is not None else None
 
 
 def kill_worker(havoc: Havoc) -> str | None:
@@ -211,20 +233,21 @@ def fill_disk(havoc: Havoc) -> str | None:
     return ""
 
 
+KILL_RUN = "kill -9 an sm run"
+FILL_DISK = "the disk full for a while"
 FAULTS: dict[str, Callable[[Havoc], str | None]] = {
     "kill -9 an agent": kill_agent,
     "its pane closed": close_pane,
     "its transcript torn": tear_transcript,
     "an agent stopped for a while": stop_agent,
+    KILL_RUN: kill_run,
     "kill -9 the daemon's worker": kill_worker,
     "kill -9 the daemon": kill_daemon,
     "the daemon stopped for a while": stop_daemon,
     "kill -9 the tmux server": kill_server,
     "tmux kill-server": end_server,
-    "the disk full for a while": fill_disk,
+    FILL_DISK: fill_disk,
 }
-# A fault that belongs here as soon as it can be recovered from: `sm run` killed.
-
 SHARES = {
     "kill -9 an agent": 320,
     "its pane closed": 120,
@@ -235,17 +258,18 @@ SHARES = {
     "the daemon stopped for a while": 80,
     "kill -9 the tmux server": 10,
     "tmux kill-server": 10,
-    "the disk full for a while": 40,
+    FILL_DISK: 40,
 }
-"""How often each is made, of a thousand."""
+"""How often each is made, of a thousand. Each ``sm run`` can be killed but once: it comes back as
+the daemon's, in the place of so many killed agents."""
 
 
-def plan(chance: random.Random, times: int, *, disk: bool) -> list[str]:
-    """So many faults in a random order, each kind at its share and at least once."""
-    kinds = {
-        what: share for what, share in SHARES.items() if disk or what != "the disk full for a while"
-    }
+def plan(chance: random.Random, times: int, *, wrapped: int, disk: bool) -> list[str]:
+    """So many faults in a random order, each kind at its share and at least once; and each
+    ``sm run`` killed."""
+    kinds = {what: share for what, share in SHARES.items() if disk or what != FILL_DISK}
     planned = [what for what, share in kinds.items() for _ in range(max(1, share * times // 1000))]
+    planned = planned[wrapped:] + [KILL_RUN] * wrapped
     planned += ["kill -9 an agent"] * (times - len(planned))
     chance.shuffle(planned)
     return planned

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tests.kit.runs import alive
 from tests.kit.sm import Sm, sm_home
-from tests.kit.tmux import wait_until
+from tests.kit.tmux import private_tmux, wait_until
 from tests.prove.faults import Havoc, plan, small_disk
 from tests.prove.ledger import CLOSED, Verdict
 from tests.prove.reckoning import (
@@ -20,8 +20,9 @@ from tests.prove.reckoning import (
     judge_steps,
     orphans,
 )
-from tests.prove.unattended import Sender, Worker, asked, crashes_of
+from tests.prove.unattended import Sender, Worker, asked
 from tests.prove.walkaway import configure
+from tests.prove.wrapped import Wrapped
 
 CONFIG = """
 [recovery]
@@ -55,12 +56,32 @@ def bystanders(names: list[str]) -> Iterator[dict[str, int]]:
 
 
 def chaos(
-    sm: Sm, *, sessions: int, steps: int, faults: int, pause: float, delay: float, seed: int = 1
+    sm: Sm,
+    *,
+    sessions: int,
+    wrapped: int,
+    steps: int,
+    faults: int,
+    pause: float,
+    delay: float,
+    seed: int = 1,
 ) -> tuple[Outcome, Havoc]:
-    """All at work, and faults at random moments; what is left when the work is done."""
+    """All at work, and faults at random moments; what is left when the work is done.
+
+    Some of the sessions begin as ``sm run``.
+    """
     chance = random.Random(seed)
-    workers = [Worker(sm, f"w{n}", steps) for n in range(1, sessions + 1)]
-    with small_disk(sm.base, DISK) as ballast, bystanders([w.name for w in workers]) as others:
+    with (
+        small_disk(sm.base, DISK) as ballast,
+        private_tmux() as terminal,
+        bystanders([f"w{n}" for n in range(1, sessions + 1)]) as others,
+    ):
+        workers = [
+            Wrapped(sm, f"w{n}", steps, terminal=terminal)
+            if n <= wrapped
+            else Worker(sm, f"w{n}", steps)
+            for n in range(1, sessions + 1)
+        ]
         configure(sm, CONFIG.format(at_once=4))
         havoc = Havoc(sm, chance, ballast)
         sender = Sender(sm, workers, every=pause)
@@ -68,7 +89,9 @@ def chaos(
             worker.start(delay)
         try:
             with sender.sending():
-                _wreak(havoc, plan(chance, faults, disk=ballast is not None), pause)
+                _wreak(
+                    havoc, plan(chance, faults, wrapped=wrapped, disk=ballast is not None), pause
+                )
             outcome = _settled(sm, workers, sender, havoc)
             outcome.hurt = [what for what, pid in others.items() if not alive(pid)]
         finally:
@@ -121,7 +144,7 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     wait_until(is_quiet, 120, seen=lambda: sm.run("ls") + sm.run("messages", "--state", "queued"))
     outcome = Outcome()
     for worker in workers:
-        crashes = crashes_of(sm, worker.id)
+        crashes = worker.crashes()
         notes: list[str] = []
         excuses = Excuses(list(crashes), havoc.blind)
         verdict = judge_steps(worker.done, worker.steps, excuses, notes)
@@ -137,7 +160,7 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
 
 
 def thousand_faults(sm: Sm) -> tuple[Verdict, str]:
-    outcome, havoc = chaos(sm, sessions=20, steps=250, faults=1000, pause=0.3, delay=0.5)
+    outcome, havoc = chaos(sm, sessions=20, wrapped=6, steps=250, faults=1000, pause=0.3, delay=0.5)
     print(fault_table(havoc, outcome))
     words = (
         f"{len(havoc.made)} faults, {outcome.recoveries['crashes']} crashes, done again:"

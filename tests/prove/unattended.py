@@ -10,12 +10,13 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sm.api.client import Client
 from sm.api.errors import RefusedError, UnansweredError
 from sm.core.envelope import quoted_in
 from tests.kit.sm import Sm
@@ -45,14 +46,26 @@ class Worker:
         command = STEP.format(takes=self.takes, file=self.file)
         return f"Do all of it, {self.name}.\n%task {self.steps} {command}"
 
+    def arguments(self, delay: float) -> list[str]:
+        """For its agent."""
+        own = ["--received", str(self.sm.received_file(self.name)), "--delay", str(delay)]
+        # What a crash tears is then the last thing that happened.
+        return [*own, "--record-delay", "0"]
+
     def start(self, delay: float) -> None:
-        received = str(self.sm.received_file(self.name))
         told = self.sm.run(
             "new", self.name, "--agent", "demo", "--prompt", self.request, "--",
-            # What a crash tears is then the last thing that happened.
-            "--received", received, "--delay", str(delay), "--record-delay", "0",
+            *self.arguments(delay),
         )  # fmt: skip
         self.id = told.strip()
+
+    def client(self) -> Client:
+        """Who takes its messages just now."""
+        return self.sm.client()
+
+    def crashes(self) -> list[float]:
+        """When each of its agents was found dead."""
+        return crashes_of(self.sm, self.id)
 
     @property
     def done(self) -> list[tuple[float, int]]:
@@ -100,12 +113,19 @@ def _messages_in(path: Path) -> Iterator[str]:
 # --- asking a daemon that may be dead -----------------------------------------------------------
 
 
-def asked(sm: Sm, method: str, path: str, body: object = None, **query: object) -> Any:
+def asked(
+    sm: Sm,
+    method: str,
+    path: str,
+    body: object = None,
+    client: Callable[[], Client] | None = None,
+    **query: object,
+) -> Any:
     """The daemon's answer, from as many daemons as it takes."""
     deadline = time.monotonic() + 120
     while True:
         try:
-            return sm.client().call(method, path, body, query=query)
+            return (client or sm.client)().call(method, path, body, query=query)
         except (UnansweredError, OSError) as error:
             if time.monotonic() > deadline:
                 raise AssertionError(f"no daemon answers: {error}") from None
@@ -117,12 +137,13 @@ def crashes_of(sm: Sm, session: str) -> list[float]:
     """When each of its agents was found dead."""
     found: list[float] = []
     after, lives = 0, True
+    ends = ("AgentExited", "SessionInherited")
     while events := asked(sm, "GET", f"/sessions/{session}/timeline", after=after, limit=1000):
         for event in events:
-            if event["kind"] == "AgentExited" and lives:
+            if event["kind"] in ends and lives:
                 found.append(event["at"])
             # An end may be reported by more than one who saw it.
-            lives = event["kind"] in _STARTS or (lives and event["kind"] != "AgentExited")
+            lives = event["kind"] in _STARTS or (lives and event["kind"] not in ends)
         after = events[-1]["seq"]
     return found
 
@@ -157,13 +178,14 @@ class Sender:
         number = 0
         while not over.wait(chance.uniform(0, 2 * self.every)):
             number += 1
-            name = chance.choice(self.workers).name
+            worker = chance.choice(self.workers)
+            name = worker.name
             text = f"word {number} for {name}: {chance.randbytes(6).hex()}"
             message = chance.randbytes(6).hex()
             mode = chance.choice(("sequential", "sequential", "important"))
             body = {"id": message, "text": text, "mode": mode, "notify": True}
             try:
-                asked(self.sm, "POST", f"/sessions/{name}/messages", body)
+                asked(self.sm, "POST", f"/sessions/{name}/messages", body, worker.client)
             except RefusedError as error:
                 # Told so: nothing was promised. A full disk says so.
                 self.failed.append(str(error))
