@@ -22,7 +22,7 @@ from tests.kit.tmux import wait_until
 from bench.figures import Figure, at_most, median
 from bench.floors import run_seconds
 from bench.sizes import Sizes
-from bench.tool_cost import FOLLOWED_AFTER, Chain, answered_by, figures, of_tools, use
+from bench.tool_cost import Chain, answered_by, figures, of_tools, one_round, use
 
 BARE = (sys.executable, "-I", "-S", "-c", "pass")
 DOCUMENT, ESSENCE = 50_000, 7_500
@@ -148,11 +148,9 @@ def _calls(sizes: Sizes) -> Iterator[Figure]:
         use(home, {})
         pane = start_claude(desk.tmux, home)
         settings = {"none": {}, "empty": answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
-        times: dict[str, list[float]] = {name: [] for name in settings}
-        for _ in range(sizes.tool_rounds):
-            for name in (*settings, *reversed(settings)):
-                use(home, settings[name])
-                time.sleep(FOLLOWED_AFTER)
-                times[name] += chain.run(lambda: submit(desk.tmux, pane, "begin"))
+        rounds = [
+            one_round(chain, home, settings, lambda: submit(desk.tmux, pane, "begin"))
+            for _ in range(sizes.tool_rounds)
+        ]
         desk.close()
-    yield from figures(times, "the hook of sm run")
+    yield from figures(rounds, "the hook of sm run")
