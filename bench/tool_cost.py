@@ -2,12 +2,14 @@
 
 One client, with hooks switched on and off in its own settings, which it follows at once: two
 clients differ by more than what is to be measured. The client itself takes its time for a hook,
-whoever answers it: so the floor is the same hook, answered by a server that does nothing.
+whoever answers it: so the floor is the same hook, answered at once by a server that does nothing.
+The tool is one that takes no time of its own, and starts no process.
 """
 
 import json
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tests.kit.anthropic_api import AnthropicApi, Reply, Request, ToolUse, anthropic_api
@@ -17,11 +19,10 @@ from tests.kit.tmux import wait_until
 from tests.prove.ladder import Desk
 
 from bench.figures import Figure, at_most, median
+from bench.floors import answering_at_once
 from bench.sizes import Sizes
 from sm.adapters.agents.claude.settings import launch_settings
 
-CALL = Reply(tools=(ToolUse(name="Bash", input={"command": "true"}),))
-PERMISSIONS = {"permissions": {"allow": ["Bash"]}}
 GOAL_MS = 5.0
 FOLLOWED_AFTER = 1.5
 
@@ -31,45 +32,59 @@ def measure(sizes: Sizes) -> Iterator[Figure]:
     if client is None:
         return
     with sm_home() as sm, anthropic_api() as api:
-        chain = Chain(api, sizes.tool_calls)
         ada = Desk(sm=sm, api=api, home=_home(sm, "ada", api))
         ada.start()
         bare = Desk(sm=sm, api=api, home=_home(sm, "bare", api), name="bare")
         sm.new("bare", agent=str(client), environment=bare.environment, cwd=bare.home.cwd)
         wait_until(lambda: BOX in sm.screen("bare"), 30)
-        hooks = _hooks(sm)
-        settings = {"none": {}, "empty": answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
-        rounds = [
-            one_round(chain, bare.home, settings, lambda: bare.prompt("begin"))
-            for _ in range(sizes.tool_rounds)
-        ]
+        rounds = measured(api, bare.home, _hooks(sm), bare.prompt, sizes)
     yield from figures(rounds, "sm's hook")
 
 
-def one_round(
-    chain: "Chain", home: ClaudeHome, settings: dict[str, dict[str, Any]], begin: Callable[[], None]
+def measured(
+    api: AnthropicApi,
+    home: ClaudeHome,
+    hooks: dict[str, Any],
+    prompt: Callable[[str], None],
+    sizes: Sizes,
+) -> list[dict[str, float]]:
+    """Milliseconds of a call without hooks, with ones answered at once, and with ours; by round."""
+    chain = Chain(api, sizes.tool_calls, home.cwd)
+    with answering_at_once() as url:
+        settings = {"none": {}, "floor": answered_by(hooks, url), "sm": hooks}
+        return [_round(chain, home, settings, prompt) for _ in range(sizes.tool_rounds)]
+
+
+def _round(
+    chain: "Chain",
+    home: ClaudeHome,
+    settings: dict[str, dict[str, Any]],
+    prompt: Callable[[str], None],
 ) -> dict[str, float]:
     """Milliseconds of a call with each of the settings, median."""
     times: dict[str, list[float]] = {name: [] for name in settings}
-    # To and fro: every call is a little slower than the one before.
+    # To and fro: the client gets slower with its age.
     for name in (*settings, *reversed(settings)):
+        # The longer the conversation, the slower each call.
+        prompt("/clear")
         use(home, settings[name])
         time.sleep(FOLLOWED_AFTER)
-        times[name] += chain.run(begin)
+        times[name] += chain.run(lambda: prompt("begin"))
     return {name: 1e3 * median(taken) for name, taken in times.items()}
 
 
 def figures(rounds: list[dict[str, float]], ours_is: str) -> Iterator[Figure]:
     """What is added is told from the same round: the client itself gets slower and faster."""
     none = median([one["none"] for one in rounds])
+    floor = median([one["floor"] - one["none"] for one in rounds])
     yield Figure(what="a tool call of Claude Code without hooks, median", measured=none, unit="ms")
     yield Figure(
         what=f"  added by {ours_is}, median of {len(rounds)} rounds",
         measured=median([one["sm"] - one["none"] for one in rounds]),
         unit="ms",
-        floor=median([one["empty"] - one["none"] for one in rounds]),
-        floor_is="the same hook, answered by a server that does nothing",
-        goal=at_most(GOAL_MS),
+        floor=floor,
+        floor_is="the same hook, answered at once by a server that does nothing",
+        goal=at_most(round(GOAL_MS + floor, 1)),
     )
 
 
@@ -99,20 +114,23 @@ def _home(sm: Sm, name: str, api: AnthropicApi) -> ClaudeHome:
 
 
 def use(home: ClaudeHome, settings: dict[str, Any]) -> None:
-    (home.config / "settings.json").write_text(json.dumps({**settings, **PERMISSIONS}))
+    (home.config / "settings.json").write_text(json.dumps(settings))
 
 
 class Chain:
     """Every request is answered with one more call, until there were enough."""
 
-    def __init__(self, api: AnthropicApi, length: int) -> None:
+    def __init__(self, api: AnthropicApi, length: int, folder: Path) -> None:
         self._length = length
+        file = folder / "read-me"
+        file.write_text("Nothing much.\n")
+        self._call = Reply(tools=(ToolUse(name="Read", input={"file_path": str(file)}),))
         self._times: list[float] = []
         api.script = self._next
 
     def _next(self, request: Request) -> Reply:
         self._times.append(request.at)
-        return CALL if len(self._times) <= self._length else Reply(text="Done.")
+        return self._call if len(self._times) <= self._length else Reply(text="Done.")
 
     def run(self, begin: Callable[[], None]) -> list[float]:
         self._times.clear()

@@ -22,7 +22,7 @@ from tests.kit.tmux import wait_until
 from bench.figures import Figure, at_most, median
 from bench.floors import run_seconds
 from bench.sizes import Sizes
-from bench.tool_cost import Chain, answered_by, figures, of_tools, one_round, use
+from bench.tool_cost import figures, measured, of_tools, use
 
 BARE = (sys.executable, "-I", "-S", "-c", "pass")
 DOCUMENT, ESSENCE = 50_000, 7_500
@@ -137,7 +137,6 @@ def _calls(sizes: Sizes) -> Iterator[Figure]:
     if find_claude() is None:
         return
     with run_desk() as desk, anthropic_api() as api:
-        chain = Chain(api, sizes.tool_calls)
         run = desk.run("--", "demo", "--delay", "0")
         run.wait_idle()
         token = (run.session / "token").read_text().strip()
@@ -147,10 +146,6 @@ def _calls(sizes: Sizes) -> Iterator[Figure]:
         home = replace(home, environment={**home.environment, MARK: str(desk.folder)})
         use(home, {})
         pane = start_claude(desk.tmux, home)
-        settings = {"none": {}, "empty": answered_by(hooks, f"{api.url}/api/hello"), "sm": hooks}
-        rounds = [
-            one_round(chain, home, settings, lambda: submit(desk.tmux, pane, "begin"))
-            for _ in range(sizes.tool_rounds)
-        ]
+        rounds = measured(api, home, hooks, lambda text: submit(desk.tmux, pane, text), sizes)
         desk.close()
     yield from figures(rounds, "the hook of sm run")
