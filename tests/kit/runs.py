@@ -74,6 +74,24 @@ class Desk:
             MARK: str(folder),
         }
 
+    def sm(self, *arguments: str) -> str:
+        """A command in the person's own home, as from any other terminal."""
+        done = subprocess.run(
+            [str(SM), *arguments],
+            env=self.environment,
+            cwd=self.cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, f"sm {' '.join(arguments)}: {done.stderr}{done.stdout}"
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.sm(*arguments, "--json"))
+
     def shell(self, *, size: tuple[int, int] = (120, 40), **variables: str) -> "Shell":
         """A terminal with a shell in it, up to its prompt."""
         pane = self.tmux.start(
@@ -111,11 +129,15 @@ class Desk:
         return [words for pid, words in _everyone(mark) if not words.startswith("bash --norc")]
 
     def expect_nothing_left(self, within: float = 3.0) -> None:
-        """No process, no socket, no file with anybody's environment."""
+        """No process, no socket, and of a run that is over no file with anybody's environment.
+
+        One whose agent crashed is not over: it may be brought back.
+        """
         wait_until(lambda: not self.leftovers(), within, seen=self.leftovers)
         assert list(self.runtime.rglob("*.sock")) == []
-        assert list((self.home.state / "runs").glob("*/*/sessions/*/launch.json")) == []
-        assert list((self.home.state / "runs").glob("*/*/sessions/*/*-settings.json")) == []
+        for over in (self.home.state / "runs").glob(f"*/{ENDED_FILE}"):
+            assert list(over.parent.glob("*/sessions/*/launch.json")) == []
+            assert list(over.parent.glob("*/sessions/*/*-settings.json")) == []
 
     def close(self) -> None:
         """End whatever still runs in this desk's name, by its pid, and a daemon if there is one."""

@@ -45,6 +45,10 @@ def test_the_exit_code_is_the_agents(desk: Desk, ending: str, code: int) -> None
     assert run.ended() == code
     assert run.file["code"] == code
     assert len(contexts(desk.folder / "received")) == 1
+    # A crash may be brought back; an end is an end.
+    is_over = run.file["ended_at"] is not None
+    assert is_over == (code == 0)
+    assert (f"sm recover {run.name}" in run.shell.history()) == (not is_over)
 
 
 def test_ctrl_c_twice_leaves_for_good() -> None:
@@ -115,6 +119,51 @@ def test_an_agent_killed_with_9_ends_the_run(desk: Desk) -> None:
     os.kill(agent, signal.SIGKILL)
 
     assert run.ended() == 137
+    words = f"sm: the agent was ended by signal 9. To bring {run.name} back, in tmux:"
+    assert words in run.shell.history()
+
+
+def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
+    """The session is the daemon's from the first time that anybody asks, and has all it had."""
+    run = _idle(desk, "%say hello")
+    wait_until(Path(run.show()["context"]["transcript"]).exists, seen=run.report)
+    session, agent = run.file["id"], run.agent
+    assert agent is not None
+    os.kill(agent, signal.SIGKILL)
+    assert run.ended() == 137
+
+    (listed,) = desk.json("ls")
+    assert (listed["id"], listed["name"], listed["state"]) == (session, run.name, "crashed")
+    assert run.file["ended_at"] is not None
+    desk.sm("recover", run.name)
+    desk.sm("wait", run.name, "--timeout", "20")
+
+    shown = desk.json("show", run.name)
+    back = shown["recoveries"][-1]
+    assert (shown["state"], back["way"]) == ("idle", "resume"), back
+    assert "hello" in desk.sm("log", run.name)
+    desk.sm("kill", run.name)
+    wait_until(lambda: desk.json("ls") == [])
+    desk.sm("daemon", "stop")
+
+
+def test_an_agent_that_never_spoke_leaves_nothing_to_bring_back(desk: Desk) -> None:
+    """A wrong argument, for one: the shell shows the agent's own complaint, and that is all."""
+    run = desk.run("--", "demo", "--no-such-option")
+
+    assert run.ended() == 2
+    assert run.file["ended_at"] is not None
+    assert "sm recover" not in run.shell.history()
+
+
+def test_without_recovery_a_crash_is_the_end() -> None:
+    with run_desk(config=f"{CONFIG}\n[recovery]\nenabled = false\n") as desk:
+        run = _demo(desk, "%say hello\n%crash SIGKILL")
+
+        assert run.ended() == 137
+        assert run.file["ended_at"] is not None
+        assert "sm recover" not in run.shell.history()
+        desk.expect_nothing_left()
 
 
 def test_the_terminal_is_as_it_was(desk: Desk) -> None:

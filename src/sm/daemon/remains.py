@@ -1,9 +1,12 @@
-"""Runs that were killed: what only a living one needs goes, and its session becomes the daemon's.
+"""Runs that were killed, or whose agent was: what only a living one needs goes, and its session
+becomes the daemon's.
 
-An agent ends with its wrapper; nobody else would bring it back.
+An agent ends with its wrapper, and a wrapper with its agent; nobody else would bring it back.
 """
 
 import contextlib
+import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +26,7 @@ PAST = 1000
 
 
 def killed(home: Home, started: Started) -> list[Run]:
-    """Every run whose wrapper is gone without having said so."""
+    """Every run whose wrapper is gone without having said that it is over."""
     return [run for run in runs(home) if started(run["pid"]) != run["started"]]
 
 
@@ -38,13 +41,17 @@ def tidy_runs(home: Home, started: Started) -> list[str]:
 
 
 async def inherit_runs(
-    home: Home, engine: Engine, started: Started, now: float
+    home: Home, engine: Engine, started: Started, now: float, *, within: float = math.inf
 ) -> tuple[list[str], dict[str, str]]:
     """Make the sessions of killed runs the daemon's own, crashed as they are; their ids, and why
-    others could not be. Those are left as they are: a full disk or a locked store may pass."""
+    others could not be. Those are left as they are: a full disk or a locked store may pass. What
+    is not done ``within`` so many seconds is left for the next time."""
     done: list[str] = []
     failed: dict[str, str] = {}
+    deadline = time.monotonic() + within
     for run in killed(home, started):
+        if time.monotonic() > deadline:
+            break
         try:
             if await _inherit(home, engine, run, started, now):
                 done.append(run["id"])

@@ -7,6 +7,7 @@ effects left undone by a killed predecessor are looked at, then callers are answ
 import asyncio
 import contextlib
 import gc
+import math
 import os
 import signal
 import socket
@@ -51,6 +52,7 @@ GARBAGE = 10_000
 """Objects made before Python looks for cycles: each event makes many, and hardly a cycle."""
 FILES_LOOK_EVERY = 2.0
 RUNS_LOOK_EVERY = 2.0
+RUNS_WITHIN = 1.0
 WINDOWS_LOOK_AFTER = 0.2
 
 
@@ -89,6 +91,8 @@ class Worker:
         self.started_at = time.time()
         self.sockets: list[socket.socket] = []
         self.port: int | None = None
+        self.orphaned: set[str] = set()
+        """Runs of which it was told that they cannot be taken over."""
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -201,6 +205,8 @@ class Worker:
                 "restarts": _restarts(),
             }
 
+        # Whoever asks is told of them, too; and waits no longer for it than for anything else.
+        await self._inherit_runs(engine, within=RUNS_WITHIN)
         app = build(engine, health, intake.set_aside, lambda: sockets_of_runs(self.home))
         guarded = Guard(app, tokens.admin(), tokens.of_session)
         async with asyncio.TaskGroup() as tasks:
@@ -229,17 +235,19 @@ class Worker:
                 self.log.info("Dropped what is older than the retention", rows=dropped)
 
     async def _mind_runs(self, engine: Engine) -> None:
-        """Whose wrapper was killed, is ours to bring back."""
-        processes, told = ProcessTable(), set[str]()
         while True:
-            now = time.time()
-            done, failed = await inherit_runs(self.home, engine, processes.started, now)
-            for run in done:
-                self.log.warning("A run was killed; its session is ours now", run=run)
-            for run in failed.keys() - told:
-                self.log.error("A killed run cannot be taken over", run=run, why=failed[run])
-            told |= failed.keys()
             await asyncio.sleep(RUNS_LOOK_EVERY)
+            await self._inherit_runs(engine)
+
+    async def _inherit_runs(self, engine: Engine, within: float = math.inf) -> None:
+        """Whose wrapper or agent was killed, is ours to bring back."""
+        started, now = ProcessTable().started, time.time()
+        done, failed = await inherit_runs(self.home, engine, started, now, within=within)
+        for run in done:
+            self.log.warning("A run was killed; its session is ours now", run=run)
+        for run in failed.keys() - self.orphaned:
+            self.log.error("A killed run cannot be taken over", run=run, why=failed[run])
+        self.orphaned |= failed.keys()
 
     async def _mind_files(self) -> None:
         """Have the parent restore what was deleted under us; of the store it can only be told."""

@@ -34,7 +34,7 @@ from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import AUTO
-from sm.core.recovery import is_over
+from sm.core.recovery import is_over, is_recoverable
 from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
@@ -125,6 +125,8 @@ class Wrapper:
         )
         self._running: Engine | None = None
         self._listeners: list[socket.socket] = []
+        self._is_left = False
+        """Whether the session may be brought back, by the daemon."""
         self._channels = ChannelBook(home.channels, registry(settings), asked["channel"])
 
     async def run(self) -> int:
@@ -195,11 +197,19 @@ class Wrapper:
                     await self._watch(engine)
                     session = engine.session(self._id)
                     code = await self._code(session)
+                    self._is_left = self._may_return(session)
             finally:
                 self._stopping.set()
-                self._folders.forget_environment(self._id)
+                if not (self._is_left and self._settings.recovery.keep_environment):
+                    self._folders.forget_environment(self._id)
             await serving
         return self._ended(session, code)
+
+    def _may_return(self, session: Session) -> bool:
+        """Whether there is something to go on with: an agent that never spoke leaves nothing."""
+        is_crash = is_recoverable(session) and self._terminal.dismissed is None
+        has_spoken = session.context.transcript is not None
+        return is_crash and has_spoken and self._settings.recovery.enabled
 
     async def _code(self, session: Session) -> int:
         """The agent's own, as a shell would tell it; between two agents that of our own end."""
@@ -235,7 +245,9 @@ class Wrapper:
 
     def _is_taken(self, name: str) -> bool:
         """Whether a run, or a session of the daemon's, lives under this name."""
-        if any(run["name"] == name for run in runs(self._home)):
+        started = self._processes.started
+        living = (run for run in runs(self._home) if started(run["pid"]) == run["started"])
+        if any(run["name"] == name for run in living):
             return True
         if not starting.is_running(self._home):
             return False
@@ -285,7 +297,8 @@ class Wrapper:
             "started": self._processes.started(os.getpid()) or 0,
             "socket": str(self._own.socket),
             "began_at": self._began,
-            "ended_at": None if code is None else time.time(),
+            # One that may be brought back is over when the daemon has it.
+            "ended_at": None if code is None or self._is_left else time.time(),
             "code": code,
         }
         write_run(self._own, run)
@@ -293,12 +306,18 @@ class Wrapper:
     def _ended(self, session: Session, code: int) -> int:
         exit_ = session.exit
         is_unsaid = exit_ is not None and exit_.status is None and exit_.signal is None
+        is_unsaid = is_unsaid and not self._is_left
         if is_unsaid and self._terminal.dismissed is None and not session.kill_requested:
             # It could not be started, or not again for its next context.
             sys.stderr.write(f"sm: {session.verdict.says}\n")
         if session.walkaway is not None and session.walkaway.over:
             # Only now: its agent had the screen.
             sys.stderr.write(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
+        if self._is_left and session.crash is not None:
+            # Below where it stood, in the place of what it has drawn there.
+            below = "\n\x1b[J" if sys.stderr.isatty() else ""
+            again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
+            sys.stderr.write(f"{below}sm: {session.crash.words}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)
