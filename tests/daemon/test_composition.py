@@ -12,8 +12,8 @@ from sm.adapters.system import ProcessTable
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.daemon.composition import allowed_routes, compose
-from sm.engine.engine import NewSession
 from sm.engine.naming import RefusedError
+from sm.engine.sessions import NewSession
 from sm.log import structlog
 from sm.settings.config import Delivery, HandoffSettings, Settings, registry
 from sm.settings.home import Home
@@ -59,9 +59,9 @@ async def test_a_session_has_the_rules_of_the_configuration(tmp_path: Path) -> N
     )
     try:
         async with engine.running("1"):
-            session = await engine.new_session(_asked("demo"))
+            session = await engine.sessions.new(_asked("demo"))
             with pytest.raises(RefusedError, match="sm new --agent cat"):
-                await engine.new_session(_asked("cat", SessionId("bob00001")))
+                await engine.sessions.new(_asked("cat", SessionId("bob00001")))
     finally:
         await store.close()
 

@@ -24,10 +24,12 @@ from sm.core.message import TYPING, Mode, Route, Way
 from sm.core.state import USUAL, Session, Thresholds, WalkAway
 from sm.engine.archivist import Archivist
 from sm.engine.drafts import Drafts
-from sm.engine.engine import Engine, HandoffRules, NewMessage, NewSession
+from sm.engine.engine import Engine, HandoffRules
 from sm.engine.filing import Filing
+from sm.engine.mail import NewMessage
 from sm.engine.ports import Dialects, Snapshots, Store
 from sm.engine.recoveries import RecoveryTerms
+from sm.engine.sessions import NewSession
 from sm.engine.snapshots import SnapshotRules
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
@@ -216,7 +218,7 @@ class Rig:
 
     async def start(self, engine: Engine, session: SessionId = ADA, **changes: Any) -> Agent:
         """A session whose agent is ready for a prompt."""
-        await engine.new_session(new(session, **changes))
+        await engine.sessions.new(new(session, **changes))
         agent = self.world.agents[session]
         await self.deliver(engine, agent)
         return agent
@@ -240,7 +242,7 @@ class Rig:
 
     async def until_given(self, engine: Engine, agent: Agent, count: int = 1) -> None:
         """Wait until the model has got so many prompts, and take in its report of them."""
-        assert await engine.wait_until(lambda: len(agent.got) >= count, 60), engine.session(
+        assert await engine.loop.wait_until(lambda: len(agent.got) >= count, 60), engine.session(
             agent.session
         )
         await self.deliver(engine, agent)

@@ -8,8 +8,9 @@ from sm.core.adoption import Process
 from sm.core.ids import ContextId, HookId, SessionId
 from sm.core.state import State
 from sm.core.terminal import AgentStatus, Sign
-from sm.engine.engine import Engine, NewAdoption
+from sm.engine.engine import Engine
 from sm.engine.naming import RefusedError
+from sm.engine.sessions import NewAdoption
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, said
 from tests.engine.world import STARTED, Agent
 
@@ -32,13 +33,13 @@ def wanted(there: Agent | None = None, /, **changes: Any) -> NewAdoption:
 
 async def adopt(rig: Rig, engine: Engine) -> Agent:
     agent = stranger(rig)
-    await engine.adopt(wanted(agent))
+    await engine.sessions.adopt(wanted(agent))
     return agent
 
 
 async def refusal(engine: Engine, request: NewAdoption) -> str:
     with pytest.raises(RefusedError) as refused:
-        await engine.adopt(request)
+        await engine.sessions.adopt(request)
     return str(refused.value)
 
 
@@ -47,7 +48,7 @@ async def test_an_agent_that_runs_becomes_a_session(rig: Rig) -> None:
     async with rig.running() as engine:
         agent = stranger(rig)
 
-        session = await engine.adopt(wanted(agent))
+        session = await engine.sessions.adopt(wanted(agent))
 
         assert (session.state, session.pane) == (State.IDLE, agent.pane)
         assert (session.agent, session.arguments) == ("scripted", ("--fast",))
@@ -61,7 +62,7 @@ async def test_the_same_request_again_is_the_same_session(rig: Rig) -> None:
     async with rig.running() as engine:
         agent = await adopt(rig, engine)
 
-        assert (await engine.adopt(wanted(agent))).id == ADA
+        assert (await engine.sessions.adopt(wanted(agent))).id == ADA
         assert rig.world.calls == ["take ada"]
 
 
@@ -71,7 +72,7 @@ async def test_one_without_a_file_is_judged_by_its_screen(rig: Rig) -> None:
         agent = stranger(rig)
         agent.status = None
 
-        assert (await engine.adopt(wanted(agent))).state is State.IDLE
+        assert (await engine.sessions.adopt(wanted(agent))).state is State.IDLE
 
 
 async def test_what_is_not_there_is_refused(rig: Rig) -> None:
@@ -98,10 +99,10 @@ async def test_a_pane_is_one_session(rig: Rig) -> None:
         agent = await adopt(rig, engine)
         again = wanted(agent, id=BOB, name="bob")
         assert "is already session ada" in await refusal(engine, again)
-        await engine.release("ada", by="a test")
+        await engine.sessions.release("ada", by="a test")
         agent.owner = SessionId("lost")
 
-        assert (await engine.adopt(again)).state is State.IDLE
+        assert (await engine.sessions.adopt(again)).state is State.IDLE
         assert agent.owner == BOB
 
 
@@ -137,7 +138,7 @@ async def test_of_several_the_one_with_the_terminal_is_meant(
         assert "several agents" in await refusal(engine, wanted(agent))
         front[:] = [True, False]
 
-        session = await engine.adopt(wanted(agent))
+        session = await engine.sessions.adopt(wanted(agent))
 
         assert session.pane is not None
         assert session.pane.pid == agent.pane.pid
@@ -147,14 +148,14 @@ async def test_messages_are_typed_and_proved_by_its_record(rig: Rig) -> None:
     """Not one hook comes: its transcript shows that the model was given the message."""
     async with rig.running() as engine:
         agent = await adopt(rig, engine)
-        await engine.send(said(1))
-        assert await engine.wait_until(lambda: len(agent.got) == 1, 60)
+        await engine.mail.send(said(1))
+        assert await engine.loop.wait_until(lambda: len(agent.got) == 1, 60)
         agent.hooks.clear()
         agent.status = AgentStatus(sign=Sign.PROMPT, at=0.0, detail="idle")
         agent.sign = Sign.PROMPT
 
-        done = await engine.wait_until(lambda: not engine.session(ADA).messages, 60)
-        message = await engine.message(said(1).id)
+        done = await engine.loop.wait_until(lambda: not engine.session(ADA).messages, 60)
+        message = await engine.mail.message(said(1).id)
 
         assert (done, message.state.value) == (True, "done"), message
         assert "transcript" in str(message.receipts)
@@ -167,17 +168,17 @@ async def test_a_turn_that_a_person_begins_is_noticed_while_idle(rig: Rig) -> No
         agent = await adopt(rig, engine)
         agent.status = AgentStatus(sign=Sign.BUSY, at=engine.clock.now(), detail="busy")
 
-        assert await engine.wait_until(lambda: engine.session(ADA).state is State.WORKING, 10)
+        assert await engine.loop.wait_until(lambda: engine.session(ADA).state is State.WORKING, 10)
 
 
 async def test_an_idle_one_costs_no_commits(rig: Rig, flaky: FlakyStore) -> None:
     """It is looked at again and again; that is no news."""
     async with rig.running() as engine:
         await adopt(rig, engine)
-        await engine.wait_until(lambda: False, 5)
+        await engine.loop.wait_until(lambda: False, 5)
         before = len(flaky.batches)
 
-        await engine.wait_until(lambda: False, 60)
+        await engine.loop.wait_until(lambda: False, 60)
 
         assert len(flaky.batches) == before
 
@@ -187,7 +188,7 @@ async def test_ending_it_ends_its_process_and_no_tmux_session(rig: Rig) -> None:
     async with rig.running() as engine:
         agent = await adopt(rig, engine)
 
-        session = await engine.kill("ada", by="a test")
+        session = await engine.sessions.kill("ada", by="a test")
 
         assert session.state is State.ENDED
         assert agent.dead
@@ -200,7 +201,7 @@ async def test_letting_go_leaves_it_running(rig: Rig) -> None:
     async with rig.running() as engine:
         agent = await adopt(rig, engine)
 
-        session = await engine.release("ada", by="a test")
+        session = await engine.sessions.release("ada", by="a test")
 
         assert (session.state, agent.dead, agent.owner) == (State.ENDED, False, None)
         assert rig.folders.adopted == set()
@@ -212,7 +213,7 @@ async def test_only_an_adopted_session_can_be_let_go(rig: Rig) -> None:
         await rig.start(engine)
 
         with pytest.raises(RefusedError, match="was started by sm"):
-            await engine.release("ada", by="a test")
+            await engine.sessions.release("ada", by="a test")
 
 
 @pytest.mark.parametrize(("leaves", "state"), [(True, State.ENDED), (False, State.CRASHED)])
@@ -228,7 +229,7 @@ async def test_its_end_is_judged_by_what_it_leaves_behind(
         await engine.watch.inspect(ADA)
 
         assert engine.session(ADA).state is state
-        assert await engine.wait_until(lambda: "release ada" in rig.world.calls, 10)
+        assert await engine.loop.wait_until(lambda: "release ada" in rig.world.calls, 10)
         assert rig.folders.adopted == set()
 
 
@@ -239,8 +240,8 @@ async def test_after_a_restart_it_is_there_again(rig: Rig) -> None:
     rig.folders.adopted.clear()
 
     async with rig.running() as engine:
-        await engine.send(said(1))
-        assert await engine.wait_until(lambda: len(agent.got) == 1, 60)
+        await engine.mail.send(said(1))
+        assert await engine.loop.wait_until(lambda: len(agent.got) == 1, 60)
 
     assert rig.folders.adopted == {ADA}
 
@@ -287,7 +288,7 @@ async def test_a_hook_of_any_other_client_changes_nothing(rig: Rig, flaky: Flaky
         await adopt(rig, engine)
         other = rig.world.add(SessionId("nested"))
         other.use_tool()
-        await engine.wait_until(lambda: False, 5)
+        await engine.loop.wait_until(lambda: False, 5)
         before = len(flaky.batches)
 
         assert await stray(engine, "nested 0") == b""

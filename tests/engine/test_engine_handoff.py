@@ -55,8 +55,8 @@ async def test_a_handoff_goes_all_the_way(rig: Rig, document: Path) -> None:
         agent = await rig.start_turn(engine)
         before = engine.session(ADA)
         await ask(engine, document)
-        await engine.send(said(1))
-        await engine.send(said(2, mode=Mode.URGENT))
+        await engine.mail.send(said(1))
+        await engine.mail.send(said(2, mode=Mode.URGENT))
         agent.finish()
         await until(rig, engine, agent, HandoffState.DONE)
 
@@ -153,7 +153,7 @@ async def test_senders_are_told_when_the_work_stops_not_when_it_rotates(
     async with rig.running() as engine:
         agent = await rig.start(engine)
         await rig.start(engine, BOB)
-        await engine.send(said(1, sender=BOB))
+        await engine.mail.send(said(1, sender=BOB))
         await rig.until_given(engine, agent)
         await ask(engine, document)
         agent.finish()
@@ -172,7 +172,7 @@ async def test_a_clear_that_never_comes_leaves_all_as_it_was(rig: Rig, document:
     async with rig.running() as engine:
         agent = await rig.start_turn(engine)
         await ask(engine, document)
-        await engine.send(said(1))
+        await engine.mail.send(said(1))
         agent.swallows = 1000
         agent.finish()
         await until(rig, engine, agent, HandoffState.FAILED)
@@ -221,14 +221,14 @@ async def hand_over(rig: Rig, engine: Engine, document: Path) -> None:
 
     Done again from its beginning by who does not know how far it came, as all our callers may.
     """
-    await engine.new_session(new())
-    assert await engine.wait_until(lambda: ADA in rig.world.agents, 60)
+    await engine.sessions.new(new())
+    assert await engine.loop.wait_until(lambda: ADA in rig.world.agents, 60)
     agent = rig.world.agents[ADA]
     await rig.deliver(engine, agent)
-    await engine.send(said(1))
+    await engine.mail.send(said(1))
     await rig.until_given(engine, agent, 1)
     await ask(engine, document)
-    await engine.send(said(2, mode=Mode.URGENT))
+    await engine.mail.send(said(2, mode=Mode.URGENT))
     finish(agent, turn=1)
     await until(rig, engine, agent, HandoffState.DONE)
     finish(agent, turn=2)

@@ -58,7 +58,7 @@ async def test_the_same_request_again_is_the_same_handoff(rig: Rig, document: Pa
         assert await ask(engine, document) == handoff
         await engine.handovers.cancel(FIRST, by="you")
         document.unlink()
-        await engine.rename("ada", "eva")
+        await engine.sessions.rename("ada", "eva")
 
         again = await ask(engine, document, reference="eva")
         assert (again.id, again.state) == (FIRST, HandoffState.CANCELLED)
@@ -105,7 +105,7 @@ async def test_nobody_else_may_ask_for_it(
 async def test_a_session_may_call_itself_by_its_name(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
         await rig.start_turn(engine)
-        await engine.rename("ada", "eva")
+        await engine.sessions.rename("ada", "eva")
 
         asked = await ask(engine, document, reference="eva", requester="eva")
         assert asked.state is HandoffState.REQUESTED
@@ -128,7 +128,7 @@ async def test_an_agent_that_reports_nothing_is_refused(rig: Rig, document: Path
 async def test_a_session_without_an_agent_is_refused(rig: Rig, document: Path) -> None:
     async with rig.running() as engine:
         await rig.start(engine)
-        await engine.kill("ada", by="you")
+        await engine.sessions.kill("ada", by="you")
 
         with pytest.raises(RefusedError, match="ada has no running agent"):
             await ask(engine, document)
@@ -258,7 +258,7 @@ async def test_what_can_no_longer_be_withdrawn_says_why(rig: Rig, document: Path
         agent.drawn = agent.sign.BUSY
         agent.finish()
         await rig.deliver(engine, agent)
-        assert await engine.wait_until(lambda: _is(engine, HandoffState.CLEARING), 60)
+        assert await engine.loop.wait_until(lambda: _is(engine, HandoffState.CLEARING), 60)
         with pytest.raises(RefusedError, match="its context is being cleared"):
             await engine.handovers.cancel(SECOND, by="you")
         with pytest.raises(NotFoundError):

@@ -14,7 +14,7 @@ async def restart_tmux(rig: Rig, engine: Engine) -> None:
 async def test_a_session_without_a_pane_shows_nothing(rig: Rig) -> None:
     rig.world.refuses_launch = True
     async with rig.running() as engine:
-        session = await engine.new_session(new())
+        session = await engine.sessions.new(new())
 
         assert await engine.look(session) is None
 

@@ -12,7 +12,7 @@ from sm.core.journal import PendingEffect
 from sm.core.state import Session
 from sm.engine.loop import Loop, UnknownSessionError
 from sm.engine.ports import Store
-from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, at_work, requested, tick
+from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, Rig, at_work, requested, tick
 from tests.engine.timelapse import NOON, LoopClock
 
 TEA = ReminderSet(id=ReminderId("tea"), text="look", due=NOON + 60, every=None, sender_name="you")
@@ -259,3 +259,14 @@ async def test_a_commit_holds_only_the_messages_that_changed(flaky: FlakyStore) 
         await loop.post(ADA, Renamed(name="grace"))
 
     assert [len(entry.messages) for entry in flaky.entries] == [0, 0, 1, 0]
+
+
+async def test_waiting_ends_when_it_is_true_or_the_time_is_over(rig: Rig) -> None:
+    """Looked at after every commit, never in between."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+
+        assert await engine.loop.wait_until(lambda: True, 0)
+        before = engine.clock.now()
+        assert not await engine.loop.wait_until(lambda: False, 20)
+        assert engine.clock.now() - before == pytest.approx(20)

@@ -39,7 +39,7 @@ async def until(engine: Engine, state: RecoveryState) -> Session:
     def has_come() -> bool:
         return engine.session(ADA).recoveries[-1].state is state
 
-    assert await engine.wait_until(has_come, 60), engine.session(ADA).recoveries
+    assert await engine.loop.wait_until(has_come, 60), engine.session(ADA).recoveries
     return engine.session(ADA)
 
 
@@ -48,7 +48,7 @@ async def test_an_agent_that_was_working_is_told_what_happened(rig: Rig) -> None
     async with rig.running() as engine:
         rig.world.forgets = True
         agent = await rig.start_turn(engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         assert (await died(rig, engine, agent)).state is State.CRASHED
 
         await asked(engine)
@@ -199,9 +199,9 @@ async def test_a_taken_message_that_is_not_on_record_is_told_again(rig: Rig) -> 
     async with rig.running() as engine:
         agent = await rig.start(engine)
         agent.waits = False
-        await engine.send(said(text="port the lexer"))
+        await engine.mail.send(said(text="port the lexer"))
         await rig.until_given(engine, agent)
-        assert await engine.wait_until(
+        assert await engine.loop.wait_until(
             lambda: engine.session(ADA).message(said().id) is not None, 5
         )
         agent.transcripts.clear()

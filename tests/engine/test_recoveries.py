@@ -66,7 +66,7 @@ async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words:
     async with rig.running() as engine:
         agent = await rig.start(engine)
         if state == "killed":
-            await engine.kill("ada", by="you")
+            await engine.sessions.kill("ada", by="you")
         if state == "off":
             await died(rig, engine, agent)
 
@@ -88,7 +88,9 @@ async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
             await engine.recoveries.plan("ada", None)
         await ask(engine, environment={"HOME": "/home/you", "CLAUDECODE": "1"})
         done = (RecoveryState.STARTED, RecoveryState.DONE)
-        assert await engine.wait_until(lambda: engine.session(ADA).recoveries[-1].state in done, 60)
+        assert await engine.loop.wait_until(
+            lambda: engine.session(ADA).recoveries[-1].state in done, 60
+        )
 
         assert rig.folders.prepared[ADA] == {"HOME": "/home/you", "SM_SESSION": "ada"}
 
@@ -131,14 +133,14 @@ async def test_a_killed_run_becomes_a_crashed_session(rig: Rig) -> None:
         assert (run.name, run.state, run.wrapped) == ("run", State.CRASHED, False)
         assert run.crash is not None
         assert run.crash.cause is Cause.WRAPPER
-        assert await engine.message(past.id) == past
+        assert await engine.mail.message(past.id) == past
         again = await engine.recoveries.inherit(run, NOTHING, evidence="it was killed")
         assert again is None, "it is ours already"
 
 
 async def test_a_name_that_is_taken_is_not_given_twice(rig: Rig) -> None:
     async with rig.running() as engine:
-        await engine.new_session(new(SessionId("run")))
+        await engine.sessions.new(new(SessionId("run")))
         await rig.start(engine)
 
         run = await engine.recoveries.inherit(

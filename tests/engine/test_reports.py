@@ -51,19 +51,19 @@ async def at_work(rig: Rig, engine: Engine) -> Agent:
 async def test_a_turns_end_is_answered_with_the_next_message(gentle: Rig) -> None:
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
 
         assert await report(engine, agent) == wrap(FIRST, "you", "text 1")
         assert engine.session(ADA).state is State.WORKING
-        assert (await engine.message(FIRST)).route is Route.STOP_REPLY
+        assert (await engine.mail.message(FIRST)).route is Route.STOP_REPLY
 
 
 async def test_an_answer_is_on_the_disk_before_it_is_given(gentle: Rig, flaky: FlakyStore) -> None:
     """A crash in between loses the answer, never the knowledge that it may have been given."""
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
         flaky.open.clear()
         answer = asyncio.ensure_future(report(engine, agent))
@@ -79,20 +79,20 @@ async def test_an_answer_that_could_not_be_stored_is_not_given(
 ) -> None:
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
         flaky.failures = 1
         with pytest.raises(DiskFullError):
             await report(engine, agent)
 
-        assert (await engine.message(FIRST)).state is MessageState.QUEUED
+        assert (await engine.mail.message(FIRST)).state is MessageState.QUEUED
         assert await report(engine, agent) == wrap(FIRST, "you", "text 1")
 
 
 async def test_the_same_report_again_is_not_answered_again(gentle: Rig) -> None:
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
         agent.hooks *= 2
 
@@ -103,7 +103,7 @@ async def test_the_same_report_again_is_not_answered_again(gentle: Rig) -> None:
 async def test_a_spooled_report_is_answered_nothing(gentle: Rig) -> None:
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
 
         assert await report(engine, agent, answerable=False) == ""
@@ -116,7 +116,7 @@ async def test_urgent_news_rides_on_one_of_two_tool_results(gentle: Rig) -> None
         agent.use_tool()
         agent.use_tool()
         await gentle.deliver(engine, agent)
-        await engine.send(said(mode=Mode.URGENT))
+        await engine.mail.send(said(mode=Mode.URGENT))
         agent.end_tool()
         await asyncio.sleep(0.01)
         agent.end_tool()
@@ -124,29 +124,29 @@ async def test_urgent_news_rides_on_one_of_two_tool_results(gentle: Rig) -> None
         answers = [await report(engine, agent), await report(engine, agent)]
 
         assert answers == [wrap(FIRST, "you", "text 1"), ""]
-        assert (await engine.message(FIRST)).route is Route.TOOL_RESULT
+        assert (await engine.mail.message(FIRST)).route is Route.TOOL_RESULT
 
 
 async def test_an_answer_is_proved_by_the_record_and_done_with_its_turn(gentle: Rig) -> None:
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
         ended = agent.hooks[0]
         agent.answered(ended, await report(engine, agent))
         await asyncio.sleep(5)
-        assert (await engine.message(FIRST)).state is MessageState.ACCEPTED
+        assert (await engine.mail.message(FIRST)).state is MessageState.ACCEPTED
 
         agent.finish()
         await report(engine, agent)
-        assert (await engine.message(FIRST)).state is MessageState.DONE
+        assert (await engine.mail.message(FIRST)).state is MessageState.DONE
 
 
 async def test_a_lost_answer_is_made_good_by_typing(gentle: Rig) -> None:
     """The agent never got it and stopped; it says so in its status file."""
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        await engine.send(said())
+        await engine.mail.send(said())
         agent.finish()
         await report(engine, agent)
         agent.lose_patience()
@@ -159,7 +159,7 @@ async def test_a_lost_answer_is_made_good_by_typing(gentle: Rig) -> None:
 
 async def test_an_agent_is_told_to_watch_its_inbox_where_that_route_is_on(gentle: Rig) -> None:
     async with gentle.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
         agent = gentle.world.agent()
 
         assert await report(engine, agent) == "/inbox/ada"
@@ -170,7 +170,7 @@ async def test_every_context_is_taught_that_it_can_hand_over(gentle: Rig) -> Non
     """The first one and each after it, unless the configuration says otherwise."""
     gentle.ways, gentle.teaches = TYPING, True
     async with gentle.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
         agent = gentle.world.agent()
         assert await report(engine, agent) == LESSON
         await asyncio.sleep(1)
@@ -185,7 +185,7 @@ async def test_an_agent_that_cannot_hear_of_its_inbox_is_not_rung(
 ) -> None:
     gentle.ways = ways
     async with gentle.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
 
         assert await report(engine, gentle.world.agent(), answerable=answerable) == ""
         assert not engine.session(ADA).bell
@@ -193,11 +193,11 @@ async def test_an_agent_that_cannot_hear_of_its_inbox_is_not_rung(
 
 async def test_a_draft_is_rung_at_and_the_note_is_taken(gentle: Rig) -> None:
     async with gentle.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
         agent = gentle.world.agent()
         await report(engine, agent)
         agent.box = "a person's words"
-        await engine.send(said())
+        await engine.mail.send(said())
         await asyncio.sleep(1)
         (note,) = gentle.inbox.waiting()
         agent.take_note(gentle.inbox.take(*note))
@@ -205,13 +205,13 @@ async def test_a_draft_is_rung_at_and_the_note_is_taken(gentle: Rig) -> None:
         await gentle.until_given(engine, agent)
 
         assert (agent.received, agent.box) == ([FIRST], "a person's words")
-        assert (await engine.message(FIRST)).state is MessageState.ACCEPTED
+        assert (await engine.mail.message(FIRST)).state is MessageState.ACCEPTED
 
 
 async def test_routes_the_configuration_switched_off_are_not_offered(gentle: Rig) -> None:
     gentle.routes = [Route.PASTE, Route.STOP_REPLY]
     async with gentle.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
 
         routes = [way.route for way in engine.session(ADA).ways]
         assert routes == [Route.STOP_REPLY, Route.PASTE]
@@ -325,7 +325,7 @@ async def test_a_document_of_its_own_is_for_the_agent_to_read(gentle: Rig, tmp_p
 async def test_an_agent_that_reports_nothing_is_not_taken(gentle: Rig) -> None:
     async with gentle.running() as engine:
         with pytest.raises(RefusedError, match="without --auto-handoff"):
-            await engine.new_session(new(agent="cat", auto_handoff=True))
+            await engine.sessions.new(new(agent="cat", auto_handoff=True))
 
 
 async def test_what_runs_in_the_background_is_remembered_without_secrets(gentle: Rig) -> None:

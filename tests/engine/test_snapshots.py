@@ -15,8 +15,9 @@ from sm.core.snapshot import Snapshot, Why
 from sm.core.state import State
 from sm.core.terminal import AgentStatus, Sign
 from sm.engine.due import DRAWN, PAUSE, RETRY
-from sm.engine.engine import Engine, NewAdoption
+from sm.engine.engine import Engine
 from sm.engine.naming import NotFoundError, RefusedError
+from sm.engine.sessions import NewAdoption
 from sm.engine.snapshots import LEISURE, LONGEST_REST, SnapshotRules
 from tests.engine.rig import ADA, BOB, Rig, new
 from tests.engine.timelapse import LoopClock
@@ -187,7 +188,7 @@ async def test_most_of_the_time_belongs_to_others(studio: Studio) -> None:
 async def test_what_changed_is_kept_on_the_heartbeat(studio: Studio) -> None:
     """In a long turn, or by an agent that reports nothing at all."""
     async with studio.running():
-        await studio.engine.new_session(new(agent="cat"))
+        await studio.engine.sessions.new(new(agent="cat"))
         cat = studio.rig.world.agent("ada")
         studio.show(cat, "one")
         await asyncio.sleep(INTERVAL + 1)
@@ -299,7 +300,7 @@ async def test_a_crashed_agent_that_cannot_be_looked_at_is_left_alone(studio: St
         await asyncio.sleep(1)
         ada.die()
         studio.rig.processes.watched[ada.pane.pid]()
-        assert await studio.engine.wait_until(
+        assert await studio.engine.loop.wait_until(
             lambda: studio.engine.session(ADA).state is State.CRASHED, 5
         )
         studio.rig.world.silent = True
@@ -312,7 +313,7 @@ async def test_an_ended_session_is_left_alone(studio: Studio) -> None:
     async with studio.running():
         ada = await studio.rig.start(studio.engine)
         await studio.turn(ada, "words")
-        await studio.engine.kill("ada", by="you")
+        await studio.engine.sessions.kill("ada", by="you")
         studio.show(ada, "more")
         await asyncio.sleep(2 * INTERVAL)
 
@@ -337,7 +338,7 @@ async def test_what_is_forgotten_leaves_nothing(studio: Studio) -> None:
         ada = await studio.rig.start(studio.engine)
         await studio.turn(ada, "words")
         await asyncio.sleep(SOON)
-        await studio.engine.kill("ada", by="you")
+        await studio.engine.sessions.kill("ada", by="you")
         assert studio.kept() != []
         await studio.engine.prune(studio.engine.clock.now() + 1)
         await asyncio.sleep(INTERVAL)
@@ -353,7 +354,7 @@ async def test_an_adopted_agent_without_a_log_is_kept_at_its_turns_ends_alone(
     async with studio.running():
         stranger = studio.rig.world.add(SessionId("stranger"))
         stranger.piped = piped
-        await studio.engine.adopt(
+        await studio.engine.sessions.adopt(
             NewAdoption(id=ADA, pane=stranger.pane.id, socket=None, name="ada", agent=None)
         )
         Path(studio.rig.folders.raw_log(ADA)).write_text("before")

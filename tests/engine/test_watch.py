@@ -75,7 +75,7 @@ async def test_what_was_seen_of_an_ended_session_is_forgotten(ada: Seen) -> None
     ada.agent.finish()
     await ada.rig.deliver(ada.engine, ada.agent)
     assert ada.engine.watch.remembered == 1
-    await ada.engine.kill("ada", by="you")
+    await ada.engine.sessions.kill("ada", by="you")
     await asyncio.sleep(5)
 
     assert ada.engine.watch.remembered == 0
@@ -86,7 +86,7 @@ async def test_an_answer_about_an_agent_that_ended_meanwhile_is_no_news(ada: See
     ada.agent.stuck = asyncio.Event()
     check = asyncio.create_task(ada.engine.watch.inspect(ADA))
     await asyncio.sleep(0)
-    await ada.engine.kill("ada", by="you")
+    await ada.engine.sessions.kill("ada", by="you")
     ada.agent.stuck.set()
 
     assert await check
@@ -136,7 +136,7 @@ async def test_an_idle_agent_is_not_looked_at(ada: Seen) -> None:
 async def test_an_agent_that_sends_no_hook_is_seen_to_be_ready(rig: Rig) -> None:
     """Its hooks are broken; the prompt on the screen is enough to begin."""
     async with rig.running() as engine:
-        await engine.new_session(new())
+        await engine.sessions.new(new())
         await asyncio.sleep(3 * EVERY)
 
         assert engine.session(ADA).state is State.IDLE
@@ -221,7 +221,7 @@ async def test_inspecting_a_healthy_agent_is_no_news(ada: Seen) -> None:
     assert await ada.engine.watch.inspect(ADA)
     assert len(ada.store.batches) == before
 
-    await ada.engine.kill("ada", by="you")
+    await ada.engine.sessions.kill("ada", by="you")
     before = len(ada.store.batches)
     assert await ada.engine.watch.inspect(ADA)
     assert len(ada.store.batches) == before

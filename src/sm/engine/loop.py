@@ -149,6 +149,16 @@ class Loop:
             self._bell = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._bell)
 
+    async def wait_until(self, done: Callable[[], bool], within: float) -> bool:
+        """Whether something became true in time, looked at after every commit."""
+        try:
+            async with asyncio.timeout(within):
+                while not done():
+                    await self.next_commit()
+        except TimeoutError:
+            return False
+        return True
+
     # --- writing -------------------------------------------------------------------------
 
     def post(

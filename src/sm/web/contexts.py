@@ -21,7 +21,9 @@ async def contexts(call: Call) -> list[ContextUsage]:
 
 async def switch(call: Call) -> ContextUsage:
     body: MonitorBody = call.body
-    return _shown(call, await call.engine.monitor(call.path("session"), on=body["monitored"]))
+    return _shown(
+        call, await call.engine.sessions.monitor(call.path("session"), on=body["monitored"])
+    )
 
 
 def _shown(call: Call, session: Session) -> ContextUsage:

@@ -8,9 +8,9 @@ from sm.core.ids import HandoffId, MessageId
 from sm.core.message import Mode
 from sm.core.notices import derived_id
 from sm.core.passage import STANDARD_INPUT
-from sm.engine.engine import NewMessage
 from sm.engine.filing import LOOKED_AT, Given
 from sm.engine.handovers import Document
+from sm.engine.mail import NewMessage
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Whole
 from sm.web.forwarding import MARK_NAME
@@ -81,7 +81,7 @@ async def take(call: Call) -> LoadedView:
         raise RefusedError(f"{session.name} has no running agent: it could not read it.")
     given = await call.engine.filing.take(session, body.get("channel"))
     if body.get("send"):
-        sent = await call.engine.send(
+        sent = await call.engine.mail.send(
             NewMessage(
                 # The same again is the same message.
                 id=derived_id(f"{session.id}:loaded:{given.handoff.id}"),

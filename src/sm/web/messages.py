@@ -5,7 +5,7 @@ import math
 from sm.api.types import MessageView, NewMessageBody, NewReminderBody, ReminderView
 from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.message import Message, MessageState, Mode
-from sm.engine.engine import NewMessage
+from sm.engine.mail import NewMessage
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import message_view, reminder_view
 
@@ -19,7 +19,7 @@ async def send(call: Call) -> MessageView:
     expires_in = body.get("expires_in")
     if expires_in is not None and not 0 < expires_in < LONGEST:
         raise BadRequestError("expires_in must be a positive number of seconds.")
-    message = await call.engine.send(
+    message = await call.engine.mail.send(
         NewMessage(
             id=MessageId(chosen_id(body.get("id"), "message", 12)),
             to=call.path("session"),
@@ -58,7 +58,7 @@ def _state(given: str) -> MessageState:
 async def show(call: Call) -> MessageView:
     """One message; with ``wait``, as soon as its fate is known."""
     message_id = MessageId(call.path("message"))
-    message = await call.engine.message(message_id)
+    message = await call.engine.mail.message(message_id)
     within = call.query["wait"]
     if within > 0 and message.is_open:
         session_id = message.to
@@ -67,20 +67,20 @@ async def show(call: Call) -> MessageView:
             held = call.engine.session(session_id).message(message_id)
             return held is None or held.state in _SETTLED or held.unproved
 
-        await call.engine.wait_until(is_settled, min(within, LONGEST_WAIT))
-        message = await call.engine.message(message_id)
+        await call.engine.loop.wait_until(is_settled, min(within, LONGEST_WAIT))
+        message = await call.engine.mail.message(message_id)
     return message_view(call.engine, message)
 
 
 async def cancel(call: Call) -> MessageView:
-    message = await call.engine.cancel(MessageId(call.path("message")))
+    message = await call.engine.mail.cancel(MessageId(call.path("message")))
     return message_view(call.engine, message)
 
 
 async def remind(call: Call) -> ReminderView:
     body: NewReminderBody = call.body
     _refuse_times(body)
-    reminder = await call.engine.remind(
+    reminder = await call.engine.mail.remind(
         call.path("session"),
         body["text"],
         due_in=body["due_in"],
@@ -104,7 +104,7 @@ async def reminders(call: Call) -> list[ReminderView]:
 
 
 async def cancel_reminder(call: Call) -> None:
-    await call.engine.cancel_reminder(ReminderId(call.path("reminder")))
+    await call.engine.mail.cancel_reminder(ReminderId(call.path("reminder")))
 
 
 ENDPOINTS = (

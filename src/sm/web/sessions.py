@@ -18,8 +18,8 @@ from sm.api.types import (
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
-from sm.engine.engine import NewAdoption, NewSession
 from sm.engine.naming import RefusedError
+from sm.engine.sessions import NewAdoption, NewSession
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import event_view, explanation, session_detail, session_view
 
@@ -39,7 +39,7 @@ async def list_(call: Call) -> list[SessionView]:
 async def create(call: Call) -> SessionDetail:
     body: NewSessionBody = call.body
     _refuse_unusable(body)
-    session = await call.engine.new_session(
+    session = await call.engine.sessions.new(
         NewSession(
             id=SessionId(chosen_id(body.get("id"), "session", 8)),
             name=body.get("name"),
@@ -65,7 +65,7 @@ async def adopt(call: Call) -> SessionDetail:
         raise BadRequestError(f"The tmux socket {socket!r} is no absolute path.")
     if not body["pane"] or "\0" in body["pane"] + (socket or ""):
         raise BadRequestError("Name a pane, such as %5 or work:1.0.")
-    session = await call.engine.adopt(
+    session = await call.engine.sessions.adopt(
         NewAdoption(
             id=SessionId(chosen_id(body.get("id"), "session", 8)),
             pane=body["pane"],
@@ -80,7 +80,7 @@ async def adopt(call: Call) -> SessionDetail:
 
 
 async def release(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.release(call.path("session"), by="a person"))
+    return _detail(call, await call.engine.sessions.release(call.path("session"), by="a person"))
 
 
 def _refuse_unusable(body: NewSessionBody) -> None:
@@ -106,18 +106,20 @@ def _detail(call: Call, session: Session) -> SessionDetail:
 
 
 async def rename(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.rename(call.path("session"), call.body["name"]))
+    return _detail(call, await call.engine.sessions.rename(call.path("session"), call.body["name"]))
 
 
 async def kill(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.kill(call.path("session"), by="a person"))
+    return _detail(call, await call.engine.sessions.kill(call.path("session"), by="a person"))
 
 
 async def wait(call: Call) -> SessionDetail:
     session = call.engine.find(call.path("session"))
     is_there = _goal(call.query["until"], session)
     within = min(call.query["timeout"], LONGEST_WAIT)
-    if not await call.engine.wait_until(lambda: is_there(call.engine.session(session.id)), within):
+    if not await call.engine.loop.wait_until(
+        lambda: is_there(call.engine.session(session.id)), within
+    ):
         now = call.engine.session(session.id)
         raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
     return _detail(call, call.engine.session(session.id))

@@ -43,8 +43,9 @@ from sm.daemon.logs import configure
 from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
-from sm.engine.engine import Engine, NewSession
+from sm.engine.engine import Engine
 from sm.engine.naming import NameRefusedError, RefusedError
+from sm.engine.sessions import NewSession
 from sm.log import structlog
 from sm.settings.config import ConfigError, Settings, load, registry
 from sm.settings.home import Home, HomeError
@@ -228,7 +229,7 @@ class Wrapper:
             raise RefusedError(f"The name {asked['name']!r} is taken. Choose another: sm ls")
         # Before anything secret is written: one that is killed now is tidied up after.
         self._note()
-        return await engine.new_session(
+        return await engine.sessions.new(
             NewSession(
                 id=self._id,
                 name=asked["name"],
