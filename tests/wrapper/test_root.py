@@ -119,8 +119,9 @@ def test_an_agent_killed_with_9_ends_the_run(desk: Desk) -> None:
     os.kill(agent, signal.SIGKILL)
 
     assert run.ended() == 137
-    words = f"sm: the agent was ended by signal 9. To bring {run.name} back, in tmux:"
-    assert words in run.shell.history()
+    # Nothing was said in it yet.
+    assert run.file["ended_at"] is not None
+    assert "sm recover" not in run.shell.history()
 
 
 def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
@@ -131,6 +132,8 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     assert agent is not None
     os.kill(agent, signal.SIGKILL)
     assert run.ended() == 137
+    words = f"sm: the agent was ended by signal 9. To bring {run.name} back, in tmux:"
+    assert words in run.shell.history()
 
     (listed,) = desk.json("ls")
     assert (listed["id"], listed["name"], listed["state"]) == (session, run.name, "crashed")

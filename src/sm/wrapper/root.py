@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from pathlib import Path
 from typing import cast
 
 from sm.adapters.archive.render import render
@@ -207,10 +208,11 @@ class Wrapper:
         return self._ended(session, code)
 
     def _may_return(self, session: Session) -> bool:
-        """Whether there is something to go on with: an agent that never spoke leaves nothing."""
+        """Whether there is something to go on with, which an agent begins with its first prompt."""
         is_crash = is_recoverable(session) and self._terminal.dismissed is None
-        has_spoken = session.context.transcript is not None
-        return is_crash and has_spoken and self._settings.recovery.enabled
+        record, number = session.context.transcript, session.context.number
+        is_begun = number > 1 or (record is not None and Path(record).exists())
+        return is_crash and is_begun and self._settings.recovery.enabled
 
     async def _code(self, session: Session) -> int:
         """The agent's own, as a shell would tell it; between two agents that of our own end."""
