@@ -54,6 +54,15 @@ def test_a_route_that_is_switched_off_is_not_missing() -> None:
     assert told(replace(IDLE, bell=False)) == []
 
 
+def test_an_agent_that_was_just_brought_back_has_had_no_occasion_yet() -> None:
+    """What is known of its context is from before its crash."""
+    read = with_context(WELL, usage=replace(SAMPLE, source=TRANSCRIPT))
+    back = replace(read, launched_at=NOON, turn_ended_at=NOON - 60)
+
+    assert told(back) == []
+    assert told(replace(back, turn_ended_at=NOON + 1)) == ["status line"]
+
+
 def test_silence_and_an_unknown_screen_are_given_time() -> None:
     silent = with_context(WELL, transcript=None)
     assert (told(silent), told(silent, at=NOON + PATIENCE + 1)) == ([], ["hooks"])

@@ -29,7 +29,9 @@ def degraded(session: Session, dialect: Dialect, now: float) -> list[str]:
     if not _tells_its_state(session, dialect):
         missing.append("status file: there is none we can read; its screen is read instead")
     usage = session.context.usage
-    if usage is not None and usage.tokens is not None and usage.source == TRANSCRIPT:
+    is_read = usage is not None and usage.tokens is not None and usage.source == TRANSCRIPT
+    # One that was just brought back tells of its context at its first reply.
+    if is_read and session.turn_ended_at >= session.launched_at:
         missing.append("status line: it does not run ours; usage is read from its transcript")
         if monitor.is_watching(session) and not monitor.is_measured(session):
             missing.append(
