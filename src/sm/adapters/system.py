@@ -232,8 +232,8 @@ class ProcessTable:
         if not by_kill or counter is None or not counter.rise():
             return None
         return (
-            f"the kernel took it, for want of memory: {counter.path} counts {counter.rise()} more "
-            "than at its start"
+            f"most likely the kernel, for want of memory: {counter.path} counts {counter.rise()}"
+            " more than at its start"
         )
 
     async def end(self, pid: int, started: int) -> bool:
