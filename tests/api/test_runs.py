@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from sm.api.runs import (
     RUN_FILE,
     Run,
     home_of_run,
+    is_left,
     is_run,
     parse_request,
     runs,
@@ -69,6 +71,20 @@ def test_runs_that_go_on_are_told_from_those_that_are_over(home: Home) -> None:
     assert [run["id"] for run in runs(home)] == ["first", "second"]
     assert not (own.base / RUN_FILE).exists()
     assert json.loads((own.base / ENDED_FILE).read_text())["code"] == 3
+
+
+def test_a_run_without_its_wrapper_is_left(home: Home) -> None:
+    """Until the daemon has made its session its own, and noted that it is over."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    own = _noted(home, "killed")
+    assert not is_left(home)
+
+    (run,) = runs(home)
+    write_run(own, {**run, "pid": gone.pid})
+    assert is_left(home)
+    write_run(own, {**run, "pid": gone.pid, "ended_at": 9.0})
+    assert not is_left(home)
 
 
 def test_the_file_is_its_owners_alone_and_whole(home: Home) -> None:

@@ -150,6 +150,17 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     desk.sm("daemon", "stop")
 
 
+def test_a_crashed_run_can_be_asked_for_at_once(desk: Desk) -> None:
+    """Though a daemon that runs looks for such runs only now and then."""
+    desk.sm("daemon", "start")
+    run = _demo(desk, "%say hello\n%crash SIGKILL")
+    assert run.ended() == 137
+
+    assert "back at work" in desk.sm("recover", run.name)
+    desk.sm("kill", run.name)
+    desk.sm("daemon", "stop")
+
+
 def test_an_agent_that_never_spoke_leaves_nothing_to_bring_back(desk: Desk) -> None:
     """A wrong argument, for one: the shell shows the agent's own complaint, and that is all."""
     run = desk.run("--", "demo", "--no-such-option")

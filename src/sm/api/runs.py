@@ -83,6 +83,20 @@ def _read(path: Path) -> Run | None:
     return cast("Run", found) if is_whole else None
 
 
+def is_left(home: Home) -> bool:
+    """Whether there is a run whose wrapper is gone, and that is not the daemon's yet."""
+    return any(_is_gone(run["pid"]) for run in runs(home))
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, PermissionError):
+        # Or it is somebody else's by now.
+        return True
+    return False
+
+
 def sockets_of_runs(home: Home) -> list[str]:
     """Where each run that goes on answers; one that was killed does not."""
     return [

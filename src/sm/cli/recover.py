@@ -16,12 +16,14 @@ from typing import cast
 from sm.api import caller
 from sm.api.client import Client, segment
 from sm.api.errors import RefusedError
+from sm.api.runs import is_left
 from sm.api.types import RecoverableView, RecoveryPlanView, RecoveryView, SessionDetail
 from sm.cli.output import age, brief, client, dim, is_colourful, print_json
 
 EXAMPLE = "sm recover ada"
 LOOK_EVERY = 0.1
 BACK_WITHIN = 120.0
+TAKEN_WITHIN = 4.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,12 +49,24 @@ def run(args: argparse.Namespace) -> int:
     if args.all and args.session:
         sys.stderr.write("sm: name sessions, or say --all\n")
         return 2
+    _await_runs(daemon)
     names = list(dict.fromkeys(args.session)) or _chosen(daemon, args)
     if not names:
         return 0
     if args.dry_run:
         return _show_plans(daemon, names, args)
     return _bring_back(daemon, names, args)
+
+
+def _await_runs(daemon: Client) -> None:
+    """A run that was killed a moment ago is the daemon's within the next."""
+    if not is_left(daemon.home):
+        return
+    # Starts it, if need be.
+    daemon.get("/health")
+    deadline = time.monotonic() + TAKEN_WITHIN
+    while is_left(daemon.home) and time.monotonic() < deadline:
+        time.sleep(LOOK_EVERY)
 
 
 def _chosen(daemon: Client, args: argparse.Namespace) -> list[str]:
