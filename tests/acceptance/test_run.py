@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.claude import BOX
 from tests.kit.runs import Run, Task, run_desk, told
 from tests.kit.tmux import wait_until
 from tests.prove import runs, walkaway
@@ -72,7 +73,7 @@ def test_the_real_client_is_stopped_with_ctrl_z_and_continued() -> None:
         wait_until(lambda: task.lines == task.wanted, 40, seen=run.report)
         run.wait_idle()
         _stop_and_continue(run)
-        run.shell.type("/exit")
+        run.shell.submit("/exit")
         wait_until(lambda: run.shell.has_prompt() and run.shell.code == 0, 20, seen=run.report)
         desk.expect_nothing_left()
 
@@ -82,7 +83,7 @@ def _stop_and_continue(run: Run) -> None:
     shell.press("C-z")
     wait_until(lambda: shell.has_prompt() and shell.code == 148, 20, seen=run.report)
     shell.type("fg")
-    wait_until(lambda: not shell.has_prompt() and "❯" in shell.screen(), 20, seen=run.report)
+    wait_until(lambda: BOX in shell.screen().rpartition("] fg")[2], 20, seen=run.report)
 
 
 def _words(pid: int | None) -> list[str]:

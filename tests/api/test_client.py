@@ -108,8 +108,19 @@ def test_a_call_cut_off_by_the_daemons_death_is_sent_again(home: Home, sent: byt
     assert requests[0] == requests[1]
 
 
-def test_a_call_is_not_sent_again_when_nothing_may_be_started(home: Home) -> None:
-    """`sm daemon status` looks; it never starts or waits."""
+def test_who_only_looks_asks_again_while_one_daemon_takes_anothers_place(home: Home) -> None:
+    """`sm daemon status` starts nothing, but what was cut off in between says nothing."""
+    with _daemon(home, [_cut(b""), _answer({"ok": True})]) as requests:
+        assert Client(home, start=False).get("/health") == {"ok": True}
+
+    assert requests[0] == requests[1]
+
+
+def test_who_only_looks_is_soon_told_that_no_daemon_answers(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CUT_FOR", 0.0)
+
     with _daemon(home, [_cut(b"")]), pytest.raises(UnreachableError) as refused:
         Client(home, start=False).get("/health")
 

@@ -22,6 +22,7 @@ from sm.api import starting
 from sm.api.runs import ENDED_FILE, RUN_FILE
 from sm.core.handoff import LESSON
 from sm.settings.home import Home
+from tests.kit.claude import BOX
 from tests.kit.sm import SM
 from tests.kit.tmux import Tmux, private_tmux, reap, wait_until
 
@@ -163,6 +164,12 @@ class Shell:
     def type(self, text: str) -> None:
         """A line, with Enter."""
         self.keys(text)
+        self.press("Enter")
+
+    def submit(self, text: str) -> None:
+        """To Claude Code: Enter once the text stands in its box, as together they are a paste."""
+        self.keys(text)
+        wait_until(lambda: f"{BOX}{text}" in self.screen(), seen=self.screen)
         self.press("Enter")
 
     def keys(self, text: str) -> None:

@@ -110,7 +110,7 @@ def real_client(steps: int) -> tuple[Verdict, str]:
         wait_until(lambda: len(task.lines) >= steps, 30 + 6 * steps, seen=run.report)
         run.wait_idle()
         handoffs = run.handoffs()
-        run.shell.type("/exit")
+        run.shell.submit("/exit")
         code = run.ended(20)
         desk.expect_nothing_left()
         verdict = judged(task.lines, task.wanted)

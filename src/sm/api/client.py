@@ -19,6 +19,8 @@ from sm.settings.home import Home
 __all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "segment"]
 
 RETRY_FOR = 20.0
+CUT_FOR = 2.0
+"""How long a call that may start no daemon is sent again if it was cut off: another takes over."""
 LOOK_AFTER, LOOK_EVERY, LOOK_FOR = 2.0, 60.0, 1.0
 """When a call that is not answered asks whether anything is; at most how seldom; for how long."""
 HANGS = "The daemon is not answering; still waiting. To end it: sm daemon stop"
@@ -71,13 +73,20 @@ class Client:
                 # A connection that held for a while was a daemon that worked: begin anew.
                 if failing_since is None or time.monotonic() - asked > RETRY_FOR:
                     failing_since = time.monotonic()
-                if not self._start or time.monotonic() - failing_since > RETRY_FOR:
+                if time.monotonic() - failing_since >= self._patience(error):
                     raise UnansweredError(_unreachable(error)) from None
                 self._start_again()
 
+    def _patience(self, error: Exception) -> float:
+        if self._start:
+            return RETRY_FOR
+        is_nobody_there = isinstance(error, (ConnectionRefusedError, FileNotFoundError))
+        return 0.0 if is_nobody_there else CUT_FOR
+
     def _start_again(self) -> None:
         try:
-            starting.ensure(self.home)
+            if self._start:
+                starting.ensure(self.home)
         except StartError as error:
             raise UnansweredError(str(error)) from None
         time.sleep(0.05)
