@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from sm.adapters import system
 from sm.adapters.system import ExitWatch, ProcessTable, SystemClock, read_proc, read_ps
 from sm.core.ids import SessionId
+from tests.kit.tmux import wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -224,20 +226,25 @@ def test_the_clock_goes_on() -> None:
 # --- agents that somebody else started ----------------------------------------------------------
 
 
-@linux
-def test_a_tree_is_a_process_and_everything_below_it() -> None:
-    """Each after its parent, with its command line and what it was started with."""
-    shell = subprocess.Popen(
-        ["sh", "-c", "sleep 1001 & wait"], env={"PATH": "/bin:/usr/bin", "A": "b"}
-    )
+@contextmanager
+def shell_with(*tool: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A shell and the tool below it, once that is itself: at first it is a second shell."""
+    environment["PATH"] = "/bin:/usr/bin"
+    shell = subprocess.Popen(["sh", "-c", f"{' '.join(tool)} & wait"], env=environment)
     try:
-        table = ProcessTable()
-        while len(table.tree(shell.pid)) < 2:
-            pass
-        first, second = table.tree(shell.pid)
+        wait_until(lambda: tool in [process.command for process in ProcessTable().tree(shell.pid)])
+        yield shell
     finally:
         subprocess.run(["pkill", "-P", str(shell.pid)], check=True)
         shell.wait()
+
+
+@linux
+def test_a_tree_is_a_process_and_everything_below_it() -> None:
+    """Each after its parent, with its command line and what it was started with."""
+    table = ProcessTable()
+    with shell_with("sleep", "1001", A="b") as shell:
+        first, second = table.tree(shell.pid)
 
     assert (first.pid, first.name, first.parent) == (shell.pid, "sh", os.getpid())
     assert (second.command, second.parent) == (("sleep", "1001"), shell.pid)
@@ -328,17 +335,8 @@ def test_macos_tells_its_boot_in_its_own_words() -> None:
 @pytest.fixture
 def marked() -> Iterator[subprocess.Popen[bytes]]:
     """An agent of ada's with a tool below it."""
-    process = subprocess.Popen(
-        ["sh", "-c", "sleep 1002 & echo; wait"],
-        env={"PATH": "/bin:/usr/bin", "CLAUDE_SESSION_MANAGER_ID": "ada00001"},
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield process
-    subprocess.run(["pkill", "-P", str(process.pid)], check=True)
-    process.wait()
-    process.stdout.close()
+    with shell_with("sleep", "1002", CLAUDE_SESSION_MANAGER_ID="ada00001") as shell:
+        yield shell
 
 
 @linux
