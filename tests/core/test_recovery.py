@@ -33,9 +33,10 @@ from sm.core.recovery import (
     PAUSES,
     TIMER,
     chosen,
+    is_over,
 )
 from sm.core.session import create
-from sm.core.state import Attempt, Session, State, Step, Usage
+from sm.core.state import Adoption, Attempt, Session, State, Step, Usage
 from sm.core.terminal import Obstacle, Sign
 from tests.core.samples import (
     BOB,
@@ -83,6 +84,7 @@ READY = started("resume", at=NOON + 22)
 RINGING = Attempt(message=HELLO.id, number=1, route=Route.DOORBELL, step=Step.RINGING, since=NOON)
 AUTO = RecoveryRules(auto=True, crashes=3, within=60.0)
 UNWATCHED = replace(WORKING, rescue=AUTO)
+ADOPTED = replace(UNWATCHED, adoption=Adoption(pane=PANE, logged=True))
 
 
 def last(session: Session) -> Recovery:
@@ -438,6 +440,21 @@ def test_what_a_crash_cut_is_known_until_the_agent_was_told_of_it() -> None:
     assert not over.crash.busy
 
 
+def test_what_a_crash_cut_is_owed_though_its_recovery_was_given_up() -> None:
+    """The agent stood at a question for so long, and then the host went down."""
+    took = replace(HELLO, state=MessageState.ACCEPTED)
+    asking = after(WORKING.with_message(took), KILLED, WANTED, BACK, at=NOON + 21)
+    given_up = after(asking, fired(DEADLINE), at=NOON + 21 + GIVE_UP_AFTER)
+    answered = after(given_up, READY, prompted(7, of=told(given_up)), stopped(7), at=NOON + 700)
+
+    crash, later = after(given_up, SERVER).crash, after(answered, SERVER).crash
+
+    assert crash is not None
+    assert (crash.busy, crash.taken) == (True, (HELLO.id,))
+    assert later is not None
+    assert (later.busy, later.taken) == (False, ())
+
+
 def test_what_it_was_told_of_an_earlier_crash_is_not_owed_to_it() -> None:
     """It is told anew, of this one: the old words would only lead it astray."""
     back = after(STARTED, READY, at=NOON + 22)
@@ -455,6 +472,27 @@ def test_an_answer_for_another_recovery_changes_nothing() -> None:
     assert after(ASKED, other, at=NOON + 21).exit is not None
     failed = RecoveryFailed(recovery=RecoveryId("r9"), reason="x")
     assert after(ASKED, failed, at=NOON + 21).recovery is not None
+
+
+def test_whoever_insists_on_a_way_gets_no_other() -> None:
+    """Another would have begun at once, and by itself."""
+    insisted = replace(WANTED, manner=Manner.RESUME)
+    failed = RecoveryFailed(recovery=ID, reason="its record is torn")
+    session = after(UNWATCHED, KILLED, insisted, failed, at=NOON + 20)
+
+    assert session.state is State.CRASHED
+    assert due(session, TIMER) is None
+    assert due(after(UNWATCHED, KILLED, WANTED, failed, at=NOON + 20), TIMER) is not None
+
+
+def test_an_agent_that_leaves_before_it_has_reported_ends_its_recovery() -> None:
+    """Nobody waits for the word of one that was quit."""
+    session = after(STARTED, AgentExited(status=0, signal=None, evidence="gone"), at=NOON + 22)
+
+    assert session.state is State.ENDED
+    assert is_over(session)
+    assert last(session).steps[-1].evidence == "its agent ended"
+    assert due(session, DEADLINE) is None
 
 
 # --- by itself -----------------------------------------------------------------------------
@@ -552,10 +590,14 @@ def test_a_switched_off_rescue_stands_still() -> None:
 
 def test_an_adopted_agent_is_not_brought_back_by_itself() -> None:
     """How it was started is not known."""
-    from sm.core.state import Adoption
+    assert due(after(ADOPTED, KILLED), TIMER) is None
 
-    adopted = replace(UNWATCHED, adoption=Adoption(pane=PANE, logged=True))
-    assert due(after(adopted, KILLED), TIMER) is None
+
+def test_an_adopted_agent_that_went_with_its_server_is_not_promised_back() -> None:
+    """`sm recover --all` passes over it."""
+    (person,) = [e for e in through(ADOPTED, SERVER)[1] if isinstance(e, TellPerson)]
+    assert "Start it again, and adopt it: sm adopt" in person.words
+    assert not person.for_all
 
 
 def test_the_parent_is_told_of_the_crash_and_of_the_return() -> None:
@@ -569,7 +611,7 @@ def test_the_parent_is_told_of_the_crash_and_of_the_return() -> None:
     assert notices(list(effects)) == ["[sm] ada is back (its conversation goes on)"]
 
 
-# --- what a reader found -------------------------------------------------------------------
+# --- owed, told and late ---------------------------------------------------------------------
 
 
 def test_somebody_is_told_of_an_agent_that_does_not_report() -> None:
@@ -624,6 +666,9 @@ def test_an_agent_that_could_not_be_started_for_its_next_context_is_brought_back
     session = after(UNWATCHED, failed)
     assert session.crash is not None
     assert (session.crash.cause, due(session, TIMER)) == (Cause.START, NOON)
+    passing = after(CLEARING, failed).crash
+    assert passing is not None
+    assert passing.handoff == HANDOFF, "its context was to be left"
 
 
 def test_a_run_that_was_killed_while_it_was_brought_back_is_brought_back_still() -> None:

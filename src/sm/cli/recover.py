@@ -25,6 +25,9 @@ LOOK_EVERY = 0.1
 BACK_WITHIN = 120.0
 TAKEN_WITHIN = 4.0
 
+Followed = tuple[str, RecoveryView]
+"""A session's id, and how it was brought back."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", nargs="*", help="id, id prefix, or name")
@@ -188,8 +191,8 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
             sys.stderr.write(f"sm: {error}\n")
     ended = _followed(daemon, asked, quiet=args.json)
     if args.json:
-        print_json([session["recoveries"][-1] | {"session": session["id"]} for session in ended])
-    failed = sum(session["recoveries"][-1]["state"] != "done" for session in ended)
+        print_json([recovery | {"session": session} for session, recovery in ended])
+    failed = sum(recovery["state"] != "done" for _, recovery in ended)
     return 1 if failed or refused else 0
 
 
@@ -211,28 +214,34 @@ def _ask(daemon: Client, name: str, way: str | None) -> SessionDetail:
     return cast("SessionDetail", daemon.call("POST", path, body))
 
 
-def _followed(
-    daemon: Client, asked: Sequence[SessionDetail], *, quiet: bool
-) -> list[SessionDetail]:
-    """Each session at its recovery's end; what happens meanwhile is told as it happens."""
+def _followed(daemon: Client, asked: Sequence[SessionDetail], *, quiet: bool) -> list[Followed]:
+    """Each session's recovery at its end; what happens meanwhile is told as it happens."""
     deadline = time.monotonic() + BACK_WITHIN
-    waiting = {session["id"]: session for session in asked}
-    told: dict[str, int] = {session["id"]: 1 for session in asked}
-    ended: list[SessionDetail] = []
+    waiting = {session["id"]: session["recoveries"][-1] for session in asked}
+    told: dict[str, int] = dict.fromkeys(waiting, 1)
+    ended: list[Followed] = []
     while waiting and time.monotonic() < deadline:
-        for session_id in list(waiting):
+        for session_id, before in list(waiting.items()):
             session = cast("SessionDetail", daemon.get(f"/sessions/{session_id}"))
-            recovery = session["recoveries"][-1]
+            waiting[session_id] = recovery = _the_same(session, before)
             if not quiet:
                 _tell(session, recovery, told, len(asked))
             if recovery["ended_at"] is not None:
-                ended.append(session)
+                ended.append((session_id, recovery))
                 del waiting[session_id]
         if waiting:
             time.sleep(LOOK_EVERY)
-    for session in waiting.values():
-        sys.stderr.write(f"sm: {session['name']} is not back yet. See: sm show {session['name']}\n")
-    return [*ended, *waiting.values()]
+    for session in asked:
+        if session["id"] in waiting:
+            name = session["name"]
+            sys.stderr.write(f"sm: {name} is not back yet. See: sm show {name}\n")
+    return [*ended, *waiting.items()]
+
+
+def _the_same(session: SessionDetail, recovery: RecoveryView) -> RecoveryView:
+    """That very one: another may have followed by itself."""
+    found = (one for one in session["recoveries"] if one["id"] == recovery["id"])
+    return next(found, recovery)
 
 
 _STEPS = {

@@ -47,17 +47,19 @@ AFTER_LIMIT = 300.0
 
 def crashed(session: Session, crash: Crash, now: float) -> Result:
     """Its agent is gone, unasked: what is done about it."""
-    crash = _with_untold(crash, session.recovery)
-    session, failed = _failed(session, f"it died again: {crash.words}", now)
+    crash = _with_untold(crash, session)
+    session = _failed(session, f"it died again: {crash.words}", now)
     session = _counted(replace(session, crash=crash), crash.cause, now)
     session, planned = _planned(session, crash.cause, now)
-    if crash.cause.is_mass and not session.hopeless:
-        return session, (*failed, *planned, _told_of_all(session, crash))
-    return session, (*failed, *planned, *_told(session, crash, now))
+    # An adopted agent comes back in a way of its own.
+    if crash.cause.is_mass and not session.hopeless and not session.adopted:
+        return session, (*planned, _told_of_all(session, crash))
+    return session, (*planned, *_told(session, crash, now))
 
 
-def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
+def _with_untold(crash: Crash, session: Session) -> Crash:
     """With what an earlier crash had cut, if the agent died before it was told of it."""
+    recovery = session.recovery or _unheeded(session)
     if recovery is None:
         return crash
     before = recovery.crash
@@ -68,6 +70,16 @@ def _with_untold(crash: Crash, recovery: Recovery | None) -> Crash:
         handoff=crash.handoff or before.handoff,
         taken=tuple(dict.fromkeys((*before.taken, *crash.taken))),
     )
+
+
+def _unheeded(session: Session) -> Recovery | None:
+    """The last one, if it was given up while its agent still had to be told."""
+    last = session.recoveries[-1] if session.recoveries else None
+    if last is None or last.message is None:
+        return None
+    message = session.message(last.message)
+    is_owed = message is not None and message.state in (MessageState.QUEUED, MessageState.OFFERED)
+    return last if is_owed else None
 
 
 def _told_of_all(session: Session, crash: Crash) -> Effect:
@@ -347,10 +359,11 @@ def failed(session: Session, event: RecoveryFailed, now: float) -> Result:
     is_asked = recovery is not None and recovery.state is RecoveryState.ASKED
     if recovery is None or not is_asked or recovery.id != event.recovery:
         return session, ()
-    session, told = _failed(session, event.reason, now)
-    session = replace(session, last_words=event.reason)
-    session, planned = _planned(_counted(session, Cause.START, now), Cause.START, now)
-    return session, (*told, *planned)
+    session = replace(_failed(session, event.reason, now), last_words=event.reason)
+    if recovery.wanted is not None:
+        # Whoever insists on a way wants no other one.
+        return session, ()
+    return _planned(_counted(session, Cause.START, now), Cause.START, now)
 
 
 def due(session: Session, now: float) -> Result:
@@ -360,9 +373,12 @@ def due(session: Session, now: float) -> Result:
     if recovery is None:
         return session, ()
     if session.kill_requested:
-        return _failed(session, "the session is ended", now)
-    if recovery.state is RecoveryState.ASKED or not session.alive:
+        return _failed(session, "the session is ended", now), ()
+    if recovery.state is RecoveryState.ASKED:
         return session, ()
+    if not session.alive:
+        # On purpose: a crash would have failed it.
+        return _failed(session, "its agent ended", now), ()
     if recovery.message is None:
         is_there = session.ready or not session.proves
         words = "the agent is ready" if session.proves else "the agent was started"
@@ -374,7 +390,7 @@ def _arrived(session: Session, recovery: Recovery, now: float) -> Result:
     """Whether the agent has reported what it was told."""
     message = session.message(recovery.message) if recovery.message is not None else None
     if message is None:
-        return _failed(session, "what it was to be told is gone", now)
+        return _failed(session, "what it was to be told is gone", now), ()
     if message.unproved:
         return _done(session, recovery, now, "given; its agent reports nothing")
     if message.state is MessageState.QUEUED:
@@ -386,7 +402,7 @@ def _arrived(session: Session, recovery: Recovery, now: float) -> Result:
     if message.state in (MessageState.ACCEPTED, MessageState.DONE):
         accepted = next(r for r in reversed(message.receipts) if r.step == MessageState.ACCEPTED)
         return _done(session, recovery, now, accepted.evidence)
-    return _failed(session, f"what it was to be told was {message.state.value}", now)
+    return _failed(session, f"what it was to be told was {message.state.value}", now), ()
 
 
 def _without_older(session: Session, now: float) -> Session:
@@ -424,20 +440,20 @@ def _how(recovery: Recovery) -> str:
     return "its conversation goes on" if is_same else "in a fresh context"
 
 
-def _failed(session: Session, reason: str, now: float) -> Result:
+def _failed(session: Session, reason: str, now: float) -> Session:
     recovery = session.recovery
     if recovery is None:
-        return session, ()
+        return session
     over = recovery.moved(RecoveryState.FAILED, now, reason)
     session = session.with_recovery(over).with_timer(DEADLINE, None)
-    return session.with_timer(ASK_AGAIN, None), ()
+    return session.with_timer(ASK_AGAIN, None)
 
 
 def deadline(session: Session, now: float) -> Result:
     """The agent runs, and does not take what it is told: messages flow again all the same."""
     recovery = session.recovery
-    session, told = _failed(session, "the agent did not report what it was told in time", now)
-    return session, (*told, *_unheard(session, recovery))
+    session = _failed(session, "the agent did not report what it was told in time", now)
+    return session, _unheard(session, recovery)
 
 
 def _unheard(session: Session, recovery: Recovery | None) -> tuple[Effect, ...]:

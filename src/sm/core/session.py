@@ -300,7 +300,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
             if session.pane is None or intended:
                 return recovery.not_started(session, reason, now), ()
             # It was to be started again: there was an agent, and there is none any more.
-            crash = Crash(at=now, cause=Cause.START, words=reason)
+            crash = _crash(session, Cause.START, reason, now)
             return recovery.crashed(replace(session, last_words=reason), crash, now)
         case AgentExited():
             return _exited(session, event, now)
@@ -373,7 +373,7 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     if session.exit is not None or handoff.is_relaunching(session):
         return session, ()
     intended = session.kill_requested or session.leaving or event.left or event.status == 0
-    crash = _crash(session, event, now)
+    crash = _crash(session, event.cause, _last_words(event), now)
     session = replace(
         session,
         exit=Exit(
@@ -399,15 +399,15 @@ def _exited(session: Session, event: AgentExited, now: float) -> Result:
     return session, (*effects, *planned)
 
 
-def _crash(session: Session, event: AgentExited, now: float) -> Crash:
+def _crash(session: Session, cause: Cause, words: str, now: float) -> Crash:
     """What its end, if nobody wanted it, has cut."""
     accepted = (m for m in session.messages if m.state is MessageState.ACCEPTED)
     # What it was told of an earlier crash, it is told anew.
     taken = tuple(m.id for m in accepted if m.recovery is None)
     return Crash(
         at=now,
-        cause=event.cause,
-        words=_last_words(event),
+        cause=cause,
+        words=words,
         busy=session.turn is not None,
         dialog=session.dialog,
         handoff=session.handoff.id if session.handoff is not None else None,
