@@ -41,6 +41,8 @@ class Excuses:
     """Times in which no agent could write down what it did; at the next crash it is forgotten."""
     forgotten: int = 0
     """Steps done again for that."""
+    missing: list[tuple[float, float]] = field(default_factory=list)
+    """Done first and again, for no reason we know."""
 
     def excuse(self, first: float, again: float) -> bool:
         between = [crash for crash in self.crashes if first < crash < again]
@@ -63,7 +65,9 @@ def judge_steps(
             verdict.disordered += number != len(begun) + 1
         elif not excuses.excuse(begun[number], at):
             verdict.doubled += 1
-            notes.append(f"{at:.2f}: step {number} again, {len(begun)} were done")
+            was = begun[number]
+            notes.append(f"step {number} at {was:.2f} and at {at:.2f}, {len(begun)} were done")
+            excuses.missing.append((was, at))
         begun[number] = at
     verdict.lost = sum(number not in begun for number in range(1, steps + 1))
     verdict.once = steps - verdict.lost

@@ -149,6 +149,8 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
         excuses = Excuses(list(crashes), havoc.blind)
         verdict = judge_steps(worker.done, worker.steps, excuses, notes)
         outcome.notes += [f"{worker.name} ({worker.id}) {words}" for words in notes]
+        if excuses.missing:
+            outcome.notes += _trail(sm, worker, havoc, excuses)
         outcome.steps += verdict
         outcome.forgotten += excuses.forgotten
         outcome.again += len(worker.done) - worker.steps - excuses.forgotten
@@ -157,6 +159,21 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     outcome.notes += [f"refused, and said so: {why}" for why in set(sender.failed)]
     outcome.orphans = orphans(havoc, {w.id for w in workers})
     return outcome
+
+
+def _trail(sm: Sm, worker: Worker, havoc: Havoc, excuses: Excuses) -> list[str]:
+    """What happened to a session while it did a step again for no reason we know."""
+    begin, end = excuses.missing[0][0] - 5, excuses.missing[-1][1] + 1
+    steps = [(at, f"step {number}") for at, number in worker.done]
+    faults = [(at, f"{what} {whose}") for at, what, whose in havoc.made if whose in ("", worker.id)]
+    full = [edge for b, e in havoc.blind for edge in ((b, "disk full"), (e, "disk has room"))]
+    events: list[tuple[float, str]] = []
+    path, after = f"/sessions/{worker.id}/timeline", 0
+    while found := asked(sm, "GET", path, after=after, limit=1000):
+        events += [(event["at"], f"{event['kind']} {event['body']!s:.300}") for event in found]
+        after = found[-1]["seq"]
+    trail = sorted([*steps, *faults, *full, *events])
+    return [f"  {at % 10_000:8.2f} {words}" for at, words in trail if begin < at < end]
 
 
 def thousand_faults(sm: Sm) -> tuple[Verdict, str]:
