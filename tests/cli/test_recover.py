@@ -1,5 +1,6 @@
 """sm recover"""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -127,6 +128,23 @@ def test_what_cannot_be_brought_back_is_refused(sm: Sm) -> None:
     assert refusal(sm, "recover", "eve") == (1, "There is no session 'eve'. See: sm ls --all")
     assert refusal(sm, "recover", "--all", "ada") == (2, "name sessions, or say --all")
     assert sm.start("recover", "--fresh", "--resume").returncode == 2
+
+
+def test_what_was_asked_for_is_told_though_it_is_tried_again_by_itself(own: Sm) -> None:
+    """A failure is said as one, with its reason; the next try is another."""
+    own.base.mkdir()
+    own.home.config.write_text("[recovery]\nauto_recover = true\n")
+    folder = own.folder / "elsewhere"
+    folder.mkdir()
+    own.new_demo("tia", cwd=folder)
+    folder.rmdir()
+    crash(own, "tia")
+
+    done = own.start("recover", "tia", "--json")
+
+    (told,) = json.loads(done.stdout)
+    assert (done.returncode, told["by"], told["state"]) == (1, "a person", "failed")
+    assert str(folder) in told["steps"][-1]["evidence"]
 
 
 def test_without_a_standard_input_nobody_is_asked(own: Sm) -> None:
