@@ -2,6 +2,7 @@
 
 from tests.kit.sm import Sm
 from tests.prove import crash_loop, fallbacks, reckoning, rescue
+from tests.prove.unattended import Deed
 
 
 def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
@@ -16,6 +17,20 @@ def test_under_faults_every_task_is_done_and_no_message_lost(sm: Sm) -> None:
     assert outcome.hurt == []
     assert len(havoc.made) >= 12
     assert outcome.recoveries["crashes"] >= 5
+
+
+def test_a_step_done_again_needs_an_agent_that_died_in_it() -> None:
+    """What judges the faults: the last step of a dead agent, or what a full disk did not keep."""
+    first, again = Deed(1.0, 100, 1), Deed(2.0, 200, 1)
+
+    def doubled(*done: Deed, blind: list[tuple[float, float]] | None = None) -> int:
+        return reckoning.judge_steps(list(done), 2, reckoning.Excuses(blind or [])).doubled
+
+    assert doubled(first, again) == 0
+    assert doubled(first, again._replace(agent=100)) == 1, "nobody died"
+    both = (first, Deed(1.5, 100, 2), again, Deed(2.5, 200, 2))
+    assert doubled(*both) == 1, "only one of them was in flight"
+    assert doubled(*both, blind=[(0.5, 1.2)]) == 0
 
 
 def test_an_agent_that_dies_every_time_is_left_alone_and_that_is_said_once(sm: Sm) -> None:

@@ -158,7 +158,11 @@ class Rescue:
     def clients(self) -> list[int]:
         """Every process that is an agent of this session."""
         found = ProcessTable().marked(SessionId(self.shown()["id"]))
-        return [one.pid for one in found if Path((one.command or ("",))[0]).name == "claude"]
+        clients = {
+            one.pid: one for one in found if Path((one.command or ("",))[0]).name == "claude"
+        }
+        # What it starts has its words until it becomes itself.
+        return [pid for pid, one in clients.items() if one.parent not in clients]
 
     def die(self) -> None:
         shown = self.shown()
@@ -255,6 +259,10 @@ class Rescue:
         told = message_in(self.after()[0].prompt)
         order = [told, *(one["id"] for one in self.ada.sent if one["id"] != told)]
         self.claim(f"order: {ids}, not {order}", holds=ids[-len(order) :] == order)
+
+
+def _is_client(command: tuple[str, ...]) -> bool:
+    return bool(command) and Path(command[0]).name == "claude"
 
 
 def texts(request: Request) -> str:

@@ -129,7 +129,7 @@ def fall_back(sm: Sm, name: str, case: Case) -> list[str]:
 
 def _not_gone_on(sm: Sm, worker: Worker) -> list[str]:
     wait_until(worker.is_through, 30, seen=lambda: sm.run("explain", worker.name))
-    numbers = [number for _, number in worker.done]
+    numbers = [deed.number for deed in worker.done]
     wanted = list(range(1, worker.steps + 1))
     return [] if list(dict.fromkeys(numbers)) == wanted else [f"done: {numbers}"]
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 from tests.prove.faults import Havoc
 from tests.prove.ledger import Verdict
-from tests.prove.unattended import Worker
+from tests.prove.unattended import Deed, Worker
+
+GONE = 1
+"""In whose name a tool speaks whose agent died before it could look."""
 
 
 @dataclass(slots=True)
@@ -35,40 +38,38 @@ class Outcome:
 class Excuses:
     """Why a step may have been done twice."""
 
-    crashes: list[float]
-    """Each for the one step in flight."""
     blind: list[tuple[float, float]]
-    """Times in which no agent could write down what it did; at the next crash it is forgotten."""
+    """Times in which no agent could write down what it did; after a crash it is forgotten."""
     forgotten: int = 0
     """Steps done again for that."""
-    missing: list[tuple[float, float]] = field(default_factory=list)
+    cut: set[int] = field(default_factory=set)
+    """Agents whose last step, the one in flight, was done again."""
+    missing: list[tuple[Deed, Deed]] = field(default_factory=list)
     """Done first and again, for no reason we know."""
 
-    def excuse(self, first: float, again: float) -> bool:
-        between = [crash for crash in self.crashes if first < crash < again]
-        if between and any(begin < first < end for begin, end in self.blind):
+    def excuse(self, first: Deed, again: Deed) -> bool:
+        is_by_another = first.agent != again.agent
+        if is_by_another and any(begin < first.at < end for begin, end in self.blind):
             self.forgotten += 1
             return True
-        if between:
-            self.crashes.remove(between[0])
-        return bool(between)
+        is_excused = is_by_another and first.agent not in self.cut
+        if is_excused and first.agent != GONE:
+            self.cut.add(first.agent)
+        return is_excused
 
 
-def judge_steps(
-    done: list[tuple[float, int]], steps: int, excuses: Excuses, notes: list[str]
-) -> Verdict:
+def judge_steps(done: list[Deed], steps: int, excuses: Excuses) -> Verdict:
     """Each in its turn; again only with an excuse."""
     verdict = Verdict(sent=steps)
-    begun: dict[int, float] = {}
-    for at, number in done:
-        if number not in begun:
-            verdict.disordered += number != len(begun) + 1
-        elif not excuses.excuse(begun[number], at):
+    begun: dict[int, Deed] = {}
+    for deed in done:
+        first = begun.get(deed.number)
+        if first is None:
+            verdict.disordered += deed.number != len(begun) + 1
+        elif not excuses.excuse(first, deed):
             verdict.doubled += 1
-            was = begun[number]
-            notes.append(f"step {number} at {was:.2f} and at {at:.2f}, {len(begun)} were done")
-            excuses.missing.append((was, at))
-        begun[number] = at
+            excuses.missing.append((first, deed))
+        begun[deed.number] = deed
     verdict.lost = sum(number not in begun for number in range(1, steps + 1))
     verdict.once = steps - verdict.lost
     return verdict

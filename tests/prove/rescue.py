@@ -20,7 +20,7 @@ from tests.prove.reckoning import (
     judge_steps,
     orphans,
 )
-from tests.prove.unattended import Sender, Worker, asked
+from tests.prove.unattended import Deed, Sender, Worker, asked
 from tests.prove.walkaway import configure
 from tests.prove.wrapped import Wrapped
 
@@ -145,13 +145,10 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     outcome = Outcome()
     for worker in workers:
         crashes = worker.crashes()
-        notes: list[str] = []
-        excuses = Excuses(list(crashes), havoc.blind)
-        verdict = judge_steps(worker.done, worker.steps, excuses, notes)
-        outcome.notes += [f"{worker.name} ({worker.id}) {words}" for words in notes]
+        excuses = Excuses(havoc.blind)
+        outcome.steps += judge_steps(worker.done, worker.steps, excuses)
         if excuses.missing:
-            outcome.notes += _trail(sm, worker, havoc, excuses)
-        outcome.steps += verdict
+            outcome.notes += _trail(sm, worker, havoc, excuses.missing)
         outcome.forgotten += excuses.forgotten
         outcome.again += len(worker.done) - worker.steps - excuses.forgotten
         judge_messages(worker, sender.sent, outcome)
@@ -161,10 +158,10 @@ def _settled(sm: Sm, workers: list[Worker], sender: Sender, havoc: Havoc) -> Out
     return outcome
 
 
-def _trail(sm: Sm, worker: Worker, havoc: Havoc, excuses: Excuses) -> list[str]:
+def _trail(sm: Sm, worker: Worker, havoc: Havoc, missing: list[tuple[Deed, Deed]]) -> list[str]:
     """What happened to a session while it did a step again for no reason we know."""
-    begin, end = excuses.missing[0][0] - 5, excuses.missing[-1][1] + 1
-    steps = [(at, f"step {number}") for at, number in worker.done]
+    begin, end = missing[0][0].at - 5, missing[-1][1].at + 1
+    steps = [(at, f"step {number} by {agent}") for at, agent, number in worker.done]
     faults = [(at, f"{what} {whose}") for at, what, whose in havoc.made if whose in ("", worker.id)]
     full = [edge for b, e in havoc.blind for edge in ((b, "disk full"), (e, "disk has room"))]
     events: list[tuple[float, str]] = []
@@ -173,7 +170,9 @@ def _trail(sm: Sm, worker: Worker, havoc: Havoc, excuses: Excuses) -> list[str]:
         events += [(event["at"], f"{event['kind']} {event['body']!s:.300}") for event in found]
         after = found[-1]["seq"]
     trail = sorted([*steps, *faults, *full, *events])
-    return [f"  {at % 10_000:8.2f} {words}" for at, words in trail if begin < at < end]
+    again = ", ".join(str(deed.number) for _, deed in missing)
+    told = [f"  {at % 10_000:8.2f} {words}" for at, words in trail if begin < at < end]
+    return [f"{worker.name} ({worker.id}) did again: {again}", *told]
 
 
 def thousand_faults(sm: Sm) -> tuple[Verdict, str]:

@@ -91,7 +91,9 @@ class Run:
 
     def agents(self) -> list[int]:
         found = ProcessTable().marked(SessionId(self.shown()["id"]))
-        return [one.pid for one in found if "--received" in one.command]
+        agents = {one.pid: one for one in found if "--received" in one.command}
+        # What it starts has its words until it becomes itself.
+        return [pid for pid, one in agents.items() if one.parent not in agents]
 
 
 def is_late(prompt: str) -> bool:

@@ -1,7 +1,7 @@
 """Sessions at numbered steps while their daemon may be dead, and messages to them.
 
-Each step leaves a line with the time it was begun: what was done is seen in what was done, not in
-what anybody says.
+Each step leaves a line with the time it was begun and the agent that did it: what was done is seen
+in what was done, not in what anybody says.
 """
 
 import contextlib
@@ -14,17 +14,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sm.api.client import Client
 from sm.api.errors import RefusedError, UnansweredError
 from sm.core.envelope import quoted_in
 from tests.kit.sm import Sm
 
-STEP = "t=$(date +%s.%N); sleep {takes}; echo $t {{}} >> {file}"
+STEP = "t=$(date +%s.%N); sleep {takes}; echo $t $PPID {{}} >> {file}"
 """Long enough for the call to be on record before it has an effect."""
 OPENINGS = ("You were working on a task when your session crashed", "Your session crashed")
 _STARTS = ("AgentStarted", "AgentRecovered")
+
+
+class Deed(NamedTuple):
+    """A step that was done."""
+
+    at: float
+    """When it was begun."""
+    agent: int
+    """Whose process did it; 1 if that was gone at once."""
+    number: int
 
 
 @dataclass(slots=True)
@@ -68,13 +78,14 @@ class Worker:
         return crashes_of(self.sm, self.id)
 
     @property
-    def done(self) -> list[tuple[float, int]]:
-        """When each step was begun, and which."""
+    def done(self) -> list[Deed]:
+        """In the order in which they came to an end."""
         lines = self.file.read_text().splitlines() if self.file.exists() else []
-        return [(float(at), int(number)) for at, number in map(str.split, lines)]
+        words = map(str.split, lines)
+        return [Deed(float(at), int(agent), int(number)) for at, agent, number in words]
 
     def is_through(self) -> bool:
-        return any(number == self.steps for _, number in self.done)
+        return any(deed.number == self.steps for deed in self.done)
 
     def given(self) -> list[dict[str, Any]]:
         """Everything its model got, from all the agents it had."""
