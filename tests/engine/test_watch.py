@@ -7,6 +7,7 @@ import pytest
 
 from sm.core.state import State
 from sm.core.terminal import Sign
+from sm.core.turn import STATUS_FOLLOWS_WITHIN
 from sm.engine.engine import Engine
 from sm.engine.watch import EVERY, SETTLED
 from tests.engine.rig import ADA, FlakyStore, Rig, new
@@ -130,6 +131,23 @@ async def test_an_idle_agent_is_not_looked_at(ada: Seen) -> None:
     ada.agent.sign = Sign.DIALOG
     await asyncio.sleep(100)
 
+    assert ada.state() is State.IDLE
+
+
+async def test_an_agent_that_was_kept_from_stopping_is_seen_to_work(ada: Seen) -> None:
+    """Somebody else's hook told it to go on, after ours had told of its end."""
+    await ada.working()
+    ada.agent.finish()
+    await ada.rig.deliver(ada.engine, ada.agent)
+    ada.agent.sign = Sign.BUSY
+    await asyncio.sleep(STATUS_FOLLOWS_WITHIN - EVERY)
+    assert ada.state() is State.IDLE, "it may not have said yet that it stopped"
+
+    await asyncio.sleep(4 * EVERY)
+    assert ada.state() is State.WORKING
+
+    ada.agent.sign = Sign.PROMPT
+    await asyncio.sleep(4 * EVERY)
     assert ada.state() is State.IDLE
 
 

@@ -15,7 +15,7 @@ from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State, Step
 from sm.core.terminal import AgentStatus, Screen, Sign
-from sm.core.turn import recently_hooked
+from sm.core.turn import STATUS_FOLLOWS_WITHIN, recently_hooked
 from sm.engine.actor import Log
 from sm.engine.launcher import Launcher
 from sm.engine.looking import look_at
@@ -26,6 +26,8 @@ EVERY = 0.75
 HURRIED = 0.1
 SETTLED = 0.4
 """A status this young may be a flash; the hook that goes with it may still be on its way."""
+LINGERS = 5.0
+"""A turn that ended so recently may go on: another hook may keep its agent from stopping."""
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN, State.RECOVERING})
 
 
@@ -138,7 +140,8 @@ class Watch:
     async def _watch_screens(self) -> None:
         while True:
             self.follow()
-            watched = [s for s in self._loop.sessions if _needs_eyes(s)]
+            now = self._loop.clock.now()
+            watched = [s for s in self._loop.sessions if _needs_eyes(s, now)]
             for session in watched:
                 if self._is_in_doubt(session):
                     await self._look_safely(session.id)
@@ -152,9 +155,12 @@ class Watch:
 
     def _is_in_doubt(self, session: Session) -> bool:
         """Whether its screen could tell more than its own word does."""
-        if recently_hooked(session, self._loop.clock.now()) and not _is_interrupting(session):
+        now = self._loop.clock.now()
+        if recently_hooked(session, now) and not _is_interrupting(session):
             return False
-        return _needs_eyes(session)
+        if _has_just_stopped(session, now) and not _may_be_known(session, now):
+            return False
+        return _needs_eyes(session, now)
 
     async def _look_safely(self, session_id: SessionId) -> None:
         try:
@@ -197,11 +203,20 @@ class Watch:
             await self._tell(session.id, ScreenSeen(screen=screen))
 
 
-def _needs_eyes(session: Session) -> bool:
+def _needs_eyes(session: Session, now: float) -> bool:
     """Also a session of any kind that tmux once did not answer for, and an adopted one always:
     nothing but its own file may tell of its turns."""
-    in_doubt = session.state in WATCHED or session.adopted
+    in_doubt = session.state in WATCHED or session.adopted or _has_just_stopped(session, now)
     return session.alive and (session.lost or (session.proves and in_doubt))
+
+
+def _has_just_stopped(session: Session, now: float) -> bool:
+    return session.state is State.IDLE and now - session.turn_ended_at < LINGERS
+
+
+def _may_be_known(session: Session, now: float) -> bool:
+    """Whether its own file would tell by now that it stopped."""
+    return now - session.turn_ended_at >= STATUS_FOLLOWS_WITHIN
 
 
 def _is_interrupting(session: Session) -> bool:
