@@ -1,5 +1,6 @@
 """What the real Claude Code is doing: known within two seconds, with the evidence for it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -85,6 +86,44 @@ def test_somebody_elses_hook_that_fails_changes_nothing(ada: Desk) -> None:
     wait_until(lambda: ada.api.prompts() and ada.sm.state("ada") == "idle", 10, seen=ada.report)
 
     assert because(ada) == "hook: Stop"
+
+
+def with_hook(ada: Desk, event: str, command: str) -> None:
+    """A hook of the user's own."""
+    hook = {"type": "command", "command": command}
+    settings = {"hooks": {event: [{"hooks": [hook]}]}}
+    (ada.home.config / "settings.json").write_text(json.dumps(settings))
+
+
+def test_a_prompt_that_somebody_elses_hook_refuses_has_not_arrived(ada: Desk) -> None:
+    """Our own hook has seen it, but the model never does."""
+    with_hook(ada, "UserPromptSubmit", "grep -q sesame && { echo not now >&2; exit 2; }; exit 0")
+    ada.start()
+    ada.sm.run("send", "ada", "open sesame")
+    ada.sm.run("send", "ada", "hello")
+    wait_until(lambda: ada.messages()[-1]["state"] == "done", 20, seen=ada.report)
+
+    refused, arrived = ada.sm.messages("ada")
+    assert (refused["state"], arrived["state"]) == ("refused", "done")
+    assert refused["receipts"][-1]["evidence"].endswith("not now")
+    assert not any("sesame" in prompt for prompt in ada.api.prompts())
+
+
+def test_a_turn_that_somebody_elses_hook_keeps_going_is_seen(ada: Desk) -> None:
+    """It said that it stops, and did not: its own state file tells."""
+    once = ada.sm.folder / "once"
+    goes_on = f"test -e {once} || {{ touch {once}; echo speak for long >&2; exit 2; }}"
+    with_hook(ada, "Stop", goes_on)
+    ada.start()
+    ada.prompt("hello")
+    wait_until(lambda: len(ada.api.main_requests()) == 2, seen=ada.report)
+    began = time.monotonic()
+
+    wait_until(lambda: ada.sm.state("ada") == "working", 15, seen=ada.report)
+    assert time.monotonic() - began < 2 * WITHIN
+    assert because(ada) == "status file: it says it is busy"
+    ada.press("Escape")
+    wait_until(lambda: ada.sm.state("ada") == "idle", 15, seen=ada.report)
 
 
 @pytest.mark.parametrize("doing", ["speak for long", "run for long", None])

@@ -20,6 +20,7 @@ from sm.core.effects import (
     PasteText,
     PressEnter,
     QueueNotice,
+    ReadActivity,
     SeekMessage,
 )
 from sm.core.events import (
@@ -277,8 +278,8 @@ def test_a_message_in_the_agents_own_record_has_arrived() -> None:
 
     assert held(session).state is MessageState.ACCEPTED
     assert session.state is State.WORKING
-    done = after(session, screen(Sign.PROMPT), at=NOON + 10)
-    assert held(done).state is MessageState.DONE
+    over, effects = through(session, screen(Sign.PROMPT), at=NOON + 10)
+    assert (over.state, effects) == (State.IDLE, [ReadActivity()])
 
 
 def test_a_turn_that_late_hooks_told_of_is_not_the_messages_own() -> None:

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from sm.core.effects import QueueNotice
+from sm.core.effects import QueueNotice, ReadActivity
 from sm.core.events import (
+    ActivitySeen,
     AgentExited,
     ContextCompacted,
     DialogOpened,
+    EffectFailed,
     EnterPressed,
     Event,
     MessageSought,
@@ -20,7 +22,7 @@ from sm.core.events import (
 )
 from sm.core.ids import ContextId
 from sm.core.message import MessageState, Mode
-from sm.core.state import Source, State
+from sm.core.state import Activity, Blocked, Source, State
 from sm.core.terminal import AgentStatus, Place, Sign
 from sm.core.turn import REMEMBERED_PROMPTS, SETTLED, STATUS_FOLLOWS_WITHIN
 from tests.core.samples import (
@@ -203,11 +205,34 @@ def test_an_end_without_stop_is_seen_on_the_screen() -> None:
     """After an interrupt no hook comes; the prompt on the screen ends the turn."""
     working = after(ENTERED, prompted(1, of=HELLO))
 
-    session = after(working, screen(Sign.PROMPT), at=NOON + SETTLED)
+    session, effects = through(working, screen(Sign.PROMPT), at=NOON + SETTLED)
 
     assert session.state is State.IDLE
     assert session.verdict.source is Source.SCREEN
-    assert held(session).state is MessageState.DONE
+    assert effects == [ReadActivity()], "no turn may have begun at all: its record tells"
+    assert held(after(session, recorded())).state is MessageState.DONE
+    broke = EffectFailed(effect="ReadActivity", error="OSError")
+    assert held(after(session, broke)).state is MessageState.DONE
+
+
+def recorded(*blocked: Blocked) -> ActivitySeen:
+    """What the agent's record tells of its last turn."""
+    return ActivitySeen(context=CONTEXT, activity=Activity(prompt=None, tool=None, blocked=blocked))
+
+
+def test_a_message_that_another_hook_refused_is_not_done() -> None:
+    """Ours had seen the prompt before; the model never did. Its sender is told."""
+    of_bob = replace(ENTERED, messages=(replace(held(ENTERED), sender=BOB),))
+    silent = after(of_bob, prompted(1, of=HELLO), screen(Sign.PROMPT), at=NOON + SETTLED)
+
+    session, effects = through(silent, recorded(Blocked(message=HELLO.id, words="[guard]: no")))
+
+    assert held(session).state is MessageState.REFUSED
+    why = "another hook kept it from the model: [guard]: no"
+    assert held(session).receipts[-1].evidence == why
+    assert [e.message.text for e in effects if isinstance(e, QueueNotice)] == [
+        f"[sm] ada did not get your message {HELLO.id}: {why}"
+    ]
 
 
 def test_a_flash_of_the_prompt_between_two_tools_ends_nothing() -> None:
@@ -353,9 +378,12 @@ def says(sign: Sign, *, at: float, detail: str = "") -> StatusSeen:
 def test_an_agent_that_says_it_is_idle_has_ended_its_turn() -> None:
     """An Escape sends no hook; the messages of the turn are done."""
     taken = after(ENTERED, prompted(1, of=HELLO))
-    idle = after(taken, says(Sign.PROMPT, at=NOON + 3, detail="idle"), at=NOON + 4)
+    idle = after(taken, says(Sign.PROMPT, at=NOON + 3, detail="idle"), recorded(), at=NOON + 4)
 
     assert (idle.state, held(idle).state) == (State.IDLE, MessageState.DONE)
+    assert held(idle).receipts[-1].evidence == "its turn ended without a word"
+    acted = after(taken, tool(1, at=NOON + 1))
+    idle = after(acted, says(Sign.PROMPT, at=NOON + 3, detail="idle"), at=NOON + 4)
     assert held(idle).receipts[-1].evidence == "the agent says it is idle"
     assert idle.verdict.source is Source.STATUS
 

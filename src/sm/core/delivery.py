@@ -32,7 +32,7 @@ from sm.core.events import (
 from sm.core.ids import MessageId, PromptId
 from sm.core.message import Message, MessageState, Mode, Route, queue_order
 from sm.core.notices import brief, notice
-from sm.core.state import Attempt, Session, State, Step, Turn
+from sm.core.state import Attempt, Blocked, Session, State, Step, Turn
 from sm.core.terminal import Obstacle, Place
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -129,6 +129,34 @@ def finish_accepted(session: Session, now: float, *, how: str) -> Result:
     """The turn is over: accepted messages are done, and each sender is told once."""
     accepted = [m for m in session.messages if m.state is MessageState.ACCEPTED]
     return _finish(session, accepted, now, how=how)
+
+
+def has_taken(session: Session) -> bool:
+    """Whether a turn has taken messages that are not done."""
+    return any(message.state is MessageState.ACCEPTED for message in session.messages)
+
+
+def settled(session: Session, blocked: tuple[Blocked, ...], now: float) -> Result:
+    """A turn ended without a word: what it took is done, but for what never reached the model."""
+    told: list[Effect] = []
+    for one in blocked:
+        message = session.message(one.message)
+        if message is not None and message.state is MessageState.ACCEPTED:
+            why = f"another hook kept it from the model: {one.words}"
+            session = session.with_message(message.moved(MessageState.REFUSED, now, why))
+            told += _told_of_refusal(session, message, why, now)
+    if goes_on(session):
+        return session, tuple(told)
+    session, done = finish_accepted(session, now, how="its turn ended without a word")
+    return session, (*told, *done)
+
+
+def _told_of_refusal(session: Session, message: Message, why: str, now: float) -> list[Effect]:
+    sender = message.sender
+    if sender is None or not message.notify or sender == session.id:
+        return []
+    words = f"{session.name} did not get your message {message.id}: {why}"
+    return [notice(session, sender, f"{message.id} refused", words, now)]
 
 
 def goes_on(session: Session) -> bool:

@@ -27,7 +27,7 @@ class MessageState(StrEnum):
     EXPIRED = "expired"
     """Its deadline passed before an agent could take it."""
     REFUSED = "refused"
-    """The session ended for good before it could be given."""
+    """The session ended before it could be given, or another hook kept it from the model."""
     CANCELLED = "cancelled"
     """Withdrawn by a person before it was offered."""
 

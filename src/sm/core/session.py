@@ -188,7 +188,7 @@ def _apply(session: Session, event: Event, now: float) -> Result:
         case UsageSeen():
             return monitor.checked(usage.seen(session, event), now)
         case ActivitySeen():
-            return turn.activity_seen(session, event), ()
+            return turn.activity_seen(session, event, now)
         case MonitorSwitched(on=on):
             return monitor.switched(walkaway.resumed(session) if on else session, now, on=on)
         case MessageQueued():
@@ -342,8 +342,7 @@ def _live_on(session: Session, event: _LifeEvent, now: float) -> Result:
 
 
 _IDLE_EFFECTS = frozenset(
-    kind.__name__
-    for kind in (ReadUsage, ReadActivity, LetGoPane, EraseCommand, FileHandoff, TellPerson)
+    kind.__name__ for kind in (ReadUsage, LetGoPane, EraseCommand, FileHandoff, TellPerson)
 )
 """Nothing waits for their outcome."""
 
@@ -357,6 +356,9 @@ def _effect_failed(session: Session, event: EffectFailed, now: float) -> Result:
         return _live_on(session, LaunchFailed(reason=event.error), now)
     if event.effect in _IDLE_EFFECTS:
         return session, ()
+    if event.effect == ReadActivity.__name__:
+        is_over = session.turn is None
+        return delivery.settled(session, (), now) if is_over else (session, ())
     if event.effect == RecoverAgent.__name__ and session.recovery is not None:
         nothing = RecoveryFailed(recovery=session.recovery.id, reason=event.error)
         return recovery.failed(session, nothing, now)

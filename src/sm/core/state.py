@@ -238,12 +238,23 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """A message whose prompt somebody else's hook refused: the model never had it."""
+
+    message: MessageId
+    words: str
+    """The hook's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """What an agent's own record tells of its running turn."""
 
     prompt: PromptId | None
     tool: str | None
     """The tool that was called and has given no result yet."""
+    blocked: tuple[Blocked, ...] = ()
+    """Since its prompt."""
 
 
 class Step(StrEnum):

@@ -280,13 +280,27 @@ def turn_ended(
 
 def finish_turn(session: Session, now: float, *, how: str) -> Result:
     """No turn runs any more; the messages it took are done and their senders told."""
-    if session.turn is not None:
-        session = walkaway.turn_ended(_remember_end(session, session.turn.prompt))
-    session = replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
+    session = _without_turn(session)
     if delivery.goes_on(session):
         # The work goes on in the next context: senders are told when it stops there.
         return session, ()
     return delivery.finish_accepted(session, now, how=how)
+
+
+def _without_turn(session: Session) -> Session:
+    if session.turn is not None:
+        session = walkaway.turn_ended(_remember_end(session, session.turn.prompt))
+    return replace(session, turn=None, dialog=None, refusals=0).with_timer("retry", None)
+
+
+def _ended_silently(session: Session, now: float, *, how: str) -> Result:
+    """No hook told of the end. Another hook may have refused the prompt that ours had seen: what
+    was taken with it is settled once the agent's record has been looked at."""
+    turn = session.turn
+    has_worked = turn is None or turn.acted
+    if has_worked or delivery.goes_on(session) or not delivery.has_taken(session):
+        return finish_turn(session, now, how=how)
+    return _without_turn(session), (ReadActivity(),)
 
 
 def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
@@ -301,7 +315,7 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
     if screen.sign is Sign.PROMPT:
         session = replace(session, ready=True, dialog=None)
         if session.turn is not None and not recently_hooked(session, now):
-            return finish_turn(session, now, how="the prompt is back on the screen")
+            return _ended_silently(session, now, how="the prompt is back on the screen")
     return session, ()
 
 
@@ -327,9 +341,8 @@ def status_seen(session: Session, event: StatusSeen, now: float) -> Result:
             session = replace(session, ready=True, dialog=None)
             if session.turn is not None:
                 session = usage.wanted(session, now) if session.adopted else session
-                session, told = finish_turn(
-                    session, now, how=f"the agent says it is {status.detail}"
-                )
+                how = f"the agent says it is {status.detail}"
+                session, told = _ended_silently(session, now, how=how)
                 return session, (*effects, *told)
         case Sign.UNKNOWN:
             pass
@@ -404,8 +417,15 @@ def recovered(session: Session, event: AgentRecovered, now: float) -> Result:
     return _begun_anew(session, old, now, evidence, now, how=f"recovery {event.recovery}")
 
 
-def activity_seen(session: Session, event: ActivitySeen) -> Session:
-    """The running turn by name, and what it does, where no hook told it."""
+def activity_seen(session: Session, event: ActivitySeen, now: float) -> Result:
+    """The running turn by name, and what it does, where no hook told it; of one that ended
+    silently, what became of the messages it took."""
+    if session.turn is None:
+        return delivery.settled(session, event.activity.blocked, now)
+    return _named(session, event), ()
+
+
+def _named(session: Session, event: ActivitySeen) -> Session:
     turn, seen = session.turn, event.activity
     is_over = seen.prompt is None or seen.prompt in session.ended_prompts
     if turn is None or is_over or event.context != session.context.id:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sm.adapters.agents.claude.activity import read
-from sm.core.ids import PromptId
-from sm.core.state import Activity
+from sm.core.ids import MessageId, PromptId
+from sm.core.state import Activity, Blocked
 
 PROMPT = {"type": "user", "promptId": "P1", "message": {"role": "user", "content": "go"}}
 CALL = {
@@ -51,6 +51,20 @@ def test_the_last_prompt_and_a_call_without_a_result(
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
     assert read(path) == Activity(prompt=PromptId("P1"), tool=tool)
+
+
+def test_a_prompt_that_a_hook_refused_is_told_with_its_message(path: Path) -> None:
+    """The client tells the person alone, in words of its own."""
+    refused = {
+        "type": "system",
+        "subtype": "informational",
+        "content": "UserPromptSubmit operation blocked by hook:\n[guard]: not now\n\n\n"
+        "Original prompt: [sm message 68c287f485ac from you]\nhi\n[end of message 68c287f485ac]",
+    }
+    path.write_text("".join(json.dumps(record) + "\n" for record in (PROMPT, WORDS, refused)))
+    blocked = Blocked(message=MessageId("68c287f485ac"), words="[guard]: not now")
+
+    assert read(path) == Activity(prompt=PromptId("P1"), tool=None, blocked=(blocked,))
 
 
 def test_a_torn_last_line_is_passed_over(path: Path) -> None:
