@@ -392,3 +392,34 @@ async def test_a_run_is_told_no_more_than_its_hooks_carry(desk: Desk) -> None:
     told = await desk.told(window=1_000_000)
 
     assert 40_000 < len(told.prompt.encode()) <= 49_700
+
+
+async def test_a_run_that_no_route_leads_to_is_told_nothing(desk: Desk) -> None:
+    """Its configuration names only routes that type: its agent comes back all the same."""
+    desk.session = replace(desk.session, wrapped=True, ways=())
+    desk.said(asks("Port the reader", 1), calls("Bash", "A", 3, command="make all"))
+
+    told = await desk.told()
+
+    assert (told.prompt, told.note) == ("", "")
+    assert told.skipped[-1] == "all of it: no route is left to tell its agent anything"
+    assert told.whole
+
+
+async def test_what_carries_only_urgent_messages_is_no_route_for_it(desk: Desk) -> None:
+    """A recovery's first words are not urgent: they would wait for ever."""
+    desk.session = replace(desk.session, ways=(Way(route=Route.TOOL_RESULT, limit=9_500),))
+    desk.said(asks("Port the reader", 1))
+
+    assert (await desk.told()).prompt == ""
+
+
+async def test_a_prompt_that_stays_too_long_is_cut_in_the_end(desk: Desk) -> None:
+    """A pattern may find what stands in every prompt: nobody waits for one that never fits."""
+    desk.redact = lambda text: text.replace("left out", "[redacted:words]" * 500)
+    desk.said(asks("Port the reader " * 500, 1))
+
+    told = await desk.told(window=1_000)
+
+    assert len(told.prompt.encode()) <= 2_000
+    assert " bytes left out …" in told.prompt

@@ -11,11 +11,11 @@ from pathlib import Path
 from sm.core import monitor, recollection
 from sm.core.crash import Crash
 from sm.core.exchange import doing
-from sm.core.message import MessageState
+from sm.core.message import MessageState, Route
 from sm.core.passage import DocumentError
 from sm.core.remains import Remains
 from sm.core.retelling import Room
-from sm.core.shortening import count, size
+from sm.core.shortening import count, cut, size
 from sm.core.state import Level, Session
 from sm.core.story import Request
 from sm.engine.drafts import Drafts, moment
@@ -25,6 +25,10 @@ WINDOW = 200_000
 """Where nobody told a better number."""
 ENVELOPE = 300
 """Bytes around a message's text, at most."""
+NO_ROUTE = "all of it: no route is left to tell its agent anything"
+_TELLING = (Route.PASTE, Route.DOORBELL, Route.STOP_REPLY)
+"""What the first words of a recovery may come by; other routes carry only what is urgent."""
+_SHRINK, _TRIES = 0.8, 16
 _BETWEEN = "\n\x1e\x1e\x1e\n"
 
 
@@ -104,9 +108,11 @@ class Recollection:
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)
         composed = self._composed(clean, room)
+        if not room.size:
+            sources.skipped.append(NO_ROUTE)
         return Recollected(
             prompt=composed.text,
-            note=self.drafts.redact(recollection.note(clean, moment)),
+            note=self.drafts.redact(recollection.note(clean, moment)) if room.size else "",
             sources=tuple(sources.used),
             skipped=tuple(sources.skipped),
             requests=sources.requests,
@@ -121,14 +127,14 @@ class Recollection:
 
     def _composed(self, remains: Remains, room: Room) -> recollection.Composed:
         """Within the room after redaction too: a placeholder may be longer than its secret."""
-        part = 1.0
-        while True:
-            smaller = replace(room, size=int(room.size * part))
+        composed = recollection.Composed(text="", lines=0)
+        for tried in range(_TRIES if room.size else 0):
+            smaller = replace(room, size=int(room.size * _SHRINK**tried))
             composed = recollection.prompt(remains, smaller, moment, self.rules.template)
             composed = replace(composed, text=self.drafts.redact(composed.text))
             if size(composed.text) <= room.size:
                 return composed
-            part *= 0.8
+        return replace(composed, text=cut(composed.text, room.size))
 
     def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
         document, path = self._document(session, sources)
@@ -206,11 +212,18 @@ def _size(session: Session, window: int, percent: float) -> int:
     compacts_at = usage.compacts_at if usage is not None else None
     marks = monitor.marks(session.thresholds, window, compacts_at)
     warns_at = next((mark.tokens for mark in marks if mark.level is Level.WARNING), None)
-    most = recollection.budget(percent, window, warns_at)
-    if not session.wrapped:
-        return most
-    # Nothing is typed there: it has to fit through what its hooks carry.
-    return min(most, max((way.limit or 0 for way in session.ways), default=0) - ENVELOPE)
+    return min(recollection.budget(percent, window, warns_at), _carried(session))
+
+
+def _carried(session: Session) -> int:
+    """Bytes of the longest text its agent can be told: what is longer would wait for ever. None
+    where no route is left that it could come by."""
+    limits = [
+        recollection.LONGEST if way.limit is None else way.limit - ENVELOPE
+        for way in session.ways
+        if way.route in _TELLING
+    ]
+    return max(limits, default=0)
 
 
 def _delivered(session: Session, crash: Crash) -> tuple[Request, ...]:
