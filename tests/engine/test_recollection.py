@@ -423,3 +423,15 @@ async def test_a_prompt_that_stays_too_long_is_cut_in_the_end(desk: Desk) -> Non
 
     assert len(told.prompt.encode()) <= 2_000
     assert " bytes left out …" in told.prompt
+
+
+async def test_a_run_that_was_resumed_is_told_no_more_than_its_hooks_carry(desk: Desk) -> None:
+    """Behind a note that no route carries, nothing else would be given ever again."""
+    ways = (Way(route=Route.STOP_REPLY, limit=9_500),)
+    desk.session = replace(desk.session, wrapped=True, ways=ways)
+    desk.said(asks("Port the reader", 1), says("I begin.", 2))
+
+    told = await desk.told(unrecorded=("word " * 10_000,))
+
+    assert 8_000 < len(told.note.encode()) <= 9_200
+    assert " bytes left out …" in told.note

@@ -5,6 +5,7 @@ is written, and no secret leaves here. Reading takes threads: a log may have a g
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sm.core.crash import Crash
 from sm.core.exchange import doing
 from sm.core.message import MessageState, Route
 from sm.core.passage import DocumentError
+from sm.core.recollection import Composed
 from sm.core.remains import Remains
 from sm.core.retelling import Room
 from sm.core.shortening import count, cut, size
@@ -99,7 +101,8 @@ class Recollection:
         window: int | None,
     ) -> Recollected:
         rules = self.rules
-        room = Room(size=_size(session, window or WINDOW, rules.percent), lines=rules.lines)
+        carried, budget = _carried(session), _budget(session, window or WINDOW, rules.percent)
+        room = Room(size=min(budget, carried), lines=rules.lines)
         sources = Sources(session, self.drafts.dialects.named(session.agent))
         sources.read_transcript(room.size)
         if not sources.exchanges or "{scrollback}" in rules.template:
@@ -107,34 +110,45 @@ class Recollection:
         remains = self._remains(session, crash, sources)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)
-        composed = self._composed(clean, room)
-        if not room.size:
+        prompt, note = self._prompt(clean, room), self._note(clean, carried)
+        if not carried:
             sources.skipped.append(NO_ROUTE)
         return Recollected(
-            prompt=composed.text,
-            note=self.drafts.redact(recollection.note(clean, moment)) if room.size else "",
+            prompt=prompt.text,
+            note=note,
             sources=tuple(sources.used),
             skipped=tuple(sources.skipped),
             requests=sources.requests,
             replies=sources.replies,
-            lines=composed.lines,
-            tokens=recollection.tokens(composed.text),
+            lines=prompt.lines,
+            tokens=recollection.tokens(prompt.text),
             last_activity=doing(clean.given),
             is_open=clean.is_open,
             whole=sources.flaw is None,
             flaw=sources.flaw or "",
         )
 
-    def _composed(self, remains: Remains, room: Room) -> recollection.Composed:
-        """Within the room after redaction too: a placeholder may be longer than its secret."""
-        composed = recollection.Composed(text="", lines=0)
-        for tried in range(_TRIES if room.size else 0):
-            smaller = replace(room, size=int(room.size * _SHRINK**tried))
-            composed = recollection.prompt(remains, smaller, moment, self.rules.template)
+    def _prompt(self, remains: Remains, room: Room) -> Composed:
+        def compose(most: int) -> Composed:
+            smaller = replace(room, size=most)
+            return recollection.prompt(remains, smaller, moment, self.rules.template)
+
+        return self._within(room.size, compose)
+
+    def _note(self, remains: Remains, most: int) -> str:
+        return self._within(
+            most, lambda most: Composed(text=recollection.note(remains, most, moment))
+        ).text
+
+    def _within(self, most: int, compose: Callable[[int], Composed]) -> Composed:
+        """So many bytes after redaction too: a placeholder may be longer than its secret."""
+        composed = Composed(text="")
+        for tried in range(_TRIES if most else 0):
+            composed = compose(int(most * _SHRINK**tried))
             composed = replace(composed, text=self.drafts.redact(composed.text))
-            if size(composed.text) <= room.size:
+            if size(composed.text) <= most:
                 return composed
-        return replace(composed, text=cut(composed.text, room.size))
+        return replace(composed, text=cut(composed.text, most))
 
     def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
         document, path = self._document(session, sources)
@@ -206,13 +220,13 @@ class Recollection:
         return [*self._redacted(texts[:half]), *self._redacted(texts[half:])]
 
 
-def _size(session: Session, window: int, percent: float) -> int:
+def _budget(session: Session, window: int, percent: float) -> int:
     """Bytes for a prompt that does not begin its context with a warning."""
     usage = session.context.usage
     compacts_at = usage.compacts_at if usage is not None else None
     marks = monitor.marks(session.thresholds, window, compacts_at)
     warns_at = next((mark.tokens for mark in marks if mark.level is Level.WARNING), None)
-    return min(recollection.budget(percent, window, warns_at), _carried(session))
+    return recollection.budget(percent, window, warns_at)
 
 
 def _carried(session: Session) -> int:
