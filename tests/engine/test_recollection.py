@@ -15,6 +15,7 @@ from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import tail
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.crash import Cause, Crash
+from sm.core.envelope import sanitise
 from sm.core.ids import HandoffId, SessionId
 from sm.core.message import MessageState, Route, Way
 from sm.core.state import Limit, PastContext, Session, Thresholds, Usage
@@ -435,3 +436,15 @@ async def test_a_run_that_was_resumed_is_told_no_more_than_its_hooks_carry(desk:
 
     assert 8_000 < len(told.note.encode()) <= 9_200
     assert " bytes left out …" in told.note
+
+
+async def test_a_tab_counts_for_the_spaces_it_arrives_as(desk: Desk) -> None:
+    """Nothing that was measured to fit grows in its envelope."""
+    ways = (Way(route=Route.STOP_REPLY, limit=9_500),)
+    desk.session = replace(desk.session, wrapped=True, ways=ways)
+    desk.said(*(asks("\tall:\tlexer\n" * 100, n) for n in range(50)))
+
+    told = await desk.told()
+
+    assert "all:" in told.prompt
+    assert len(sanitise(told.prompt).encode()) <= 9_200

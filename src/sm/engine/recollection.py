@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sm.core import monitor, recollection
 from sm.core.crash import Crash
+from sm.core.envelope import sanitise
 from sm.core.exchange import doing
 from sm.core.message import MessageState, Route
 from sm.core.passage import DocumentError
@@ -141,11 +142,12 @@ class Recollection:
         ).text
 
     def _within(self, most: int, compose: Callable[[int], Composed]) -> Composed:
-        """So many bytes after redaction too: a placeholder may be longer than its secret."""
+        """So many bytes as it will arrive: a placeholder may be longer than its secret, and a tab
+        arrives as spaces."""
         composed = Composed(text="")
         for tried in range(_TRIES if most else 0):
             composed = compose(int(most * _SHRINK**tried))
-            composed = replace(composed, text=self.drafts.redact(composed.text))
+            composed = replace(composed, text=sanitise(self.drafts.redact(composed.text)))
             if size(composed.text) <= most:
                 return composed
         return replace(composed, text=cut(composed.text, most))
