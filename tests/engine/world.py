@@ -857,6 +857,9 @@ class NoFolders:
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
+    keeps: bool = True
+    """Environments, until their sessions end."""
+
     hook_command: Path = Path("/home/bin/hook")
 
     def folder(self, session: SessionId) -> Path:
@@ -903,6 +906,10 @@ class NoFolders:
 
     def forget_environment(self, session: SessionId) -> None:
         self.forgotten.append(session)
+
+    def forget_unkept(self, session: SessionId) -> None:
+        if not self.keeps:
+            self.prepared.pop(session, None)
 
     def make(self, session: SessionId) -> None:
         self.prepared[session] = {}

@@ -69,6 +69,9 @@ class Folders(Logs, Protocol):
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
 
+    def forget_unkept(self, session: SessionId) -> None:
+        """The same, unless environments are kept until their sessions end."""
+
 
 def in_words(process: Process) -> str:
     """A process as it is named to an agent."""
@@ -235,3 +238,6 @@ class Launcher:
 
     def forget(self, session_id: SessionId) -> None:
         self._folders.forget_environment(session_id)
+
+    def forget_unkept(self, session_id: SessionId) -> None:
+        self._folders.forget_unkept(session_id)

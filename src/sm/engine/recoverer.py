@@ -111,6 +111,8 @@ class Recoverer:
             # It may have run: to be asked again, which finds what was started.
             return TerminalLost(reason=str(error))
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
+            # Lent for this one try: whoever asks again lends theirs again.
+            self._launcher.forget_unkept(session.id)
             return RecoveryFailed(recovery=recovery.id, reason=str(error))
 
     async def _room(self, session: SessionId) -> None:

@@ -51,6 +51,9 @@ class Environments(Protocol):
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
         """Keep one in the place of one that was not kept."""
 
+    def forget_unkept(self, session: SessionId) -> None:
+        """Remove it, unless environments are kept until their sessions end."""
+
     def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]: ...
 
 
@@ -150,6 +153,7 @@ class Recoveries:
             messages=past.messages,
             handoffs=past.handoffs,
         )
+        self._environments.forget_unkept(left.id)
         self._own(left.id)
         return await self._loop.post(left.id, event)
 
