@@ -51,6 +51,7 @@ from sm.core.terminal import (
     View,
 )
 from sm.engine.ports import Dialect
+from tests.engine.timelapse import TimelapseLoop
 
 PASTED = "@sm_pasted"
 STARTED = 7
@@ -622,6 +623,13 @@ class World:
             agent.owner = None
 
 
+def _in_a_thread() -> None:
+    """What may take long must not keep the event loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, TimelapseLoop)
+    assert loop.in_thread, "everything else waits for it"
+
+
 @dataclass(slots=True)
 class ProcessTable:
     """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
@@ -662,12 +670,14 @@ class ProcessTable:
         ]
 
     def booted_at(self) -> float | None:
+        _in_a_thread()
         return self.booted
 
     def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
         return self._at(pid).memory
 
     def marked(self, session: SessionId) -> list[Process]:
+        _in_a_thread()
         agent = self.world.agents.get(session)
         return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 

@@ -208,7 +208,7 @@ class Launcher:
         try:
             view = await self._settled_view(session, is_there)
         except TerminalUnreachableError as error:
-            if self.inquest.lives(session):
+            if await self.inquest.lives(session):
                 return TerminalLost(reason=str(error))
             return await self.inquest.exited(session, error)
         # A pane that still has our tag and our process was not left by anything, a reboot included.

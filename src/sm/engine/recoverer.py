@@ -186,7 +186,7 @@ class Recoverer:
         """What the dead agent has left running, in words. The agent itself is not left: one that
         outlived its terminal would work beside the one that is started in its place."""
         pane = session.pane
-        if pane is not None and await asyncio.to_thread(self._launcher.inquest.lives, session):
+        if pane is not None and await self._launcher.inquest.lives(session):
             await self._processes.end(pane.pid, pane.started)
         return await asyncio.to_thread(self._survivors, session)
 
