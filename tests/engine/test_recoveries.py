@@ -1,5 +1,6 @@
 """Recoveries as people ask for them, and sessions of killed runs."""
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,24 @@ async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
         )
 
         assert rig.folders.prepared[ADA] == {"HOME": "/home/you", "SM_SESSION": "ada"}
+
+
+async def test_an_environment_that_cannot_be_read_is_not_taken_for_one_that_is_not_kept(
+    rig: Rig,
+) -> None:
+    """It is there: nobody else's is put in its place."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        kept = rig.folders.prepared[ADA]
+        rig.folders.trouble = OSError(errno.EMFILE, "Too many open files")
+        words = r"cannot be read \(Too many open files\)\. Try again\."
+
+        with pytest.raises(RefusedError, match=words):
+            await engine.recoveries.plan("ada", None)
+        with pytest.raises(RefusedError, match=words):
+            await ask(engine, environment={"HOME": "/home/you"})
+
+        assert rig.folders.prepared[ADA] == kept
 
 
 async def test_what_was_lent_for_nothing_is_not_kept(rig: Rig) -> None:

@@ -869,6 +869,8 @@ class NoFolders:
 
     keeps: bool = True
     """Environments, until their sessions end."""
+    trouble: OSError | None = None
+    """What comes of reading one."""
 
     hook_command: Path = Path("/home/bin/hook")
 
@@ -892,6 +894,8 @@ class NoFolders:
         return dict(self.recovered.get(session, {}))
 
     def environment(self, session: SessionId) -> dict[str, str]:
+        if self.trouble is not None:
+            raise self.trouble
         if session not in self.prepared:
             raise FileNotFoundError(session)
         return dict(self.prepared[session])
