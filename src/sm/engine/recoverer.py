@@ -80,7 +80,9 @@ class Recoverer:
         sessions: Callable[[], Iterable[Session]],
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
+        keep_crash: Callable[[Session], Awaitable[None]],
     ) -> None:
+        """``keep_crash``: what the dead agent's terminal shows is gone with its next start."""
         self._terminal = terminal
         self._processes = processes
         self._dialects = dialects
@@ -91,6 +93,7 @@ class Recoverer:
         self._sessions = sessions
         self._next_commit = next_commit
         self._message = message
+        self._keep_crash = keep_crash
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
 
@@ -138,6 +141,7 @@ class Recoverer:
         begun = await self._begun(session, recovery)
         if begun is not None:
             return begun
+        await self._keep_crash(session)
         survivors = await self._laid_to_rest(session)
         plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
         there = await self._terminal.find(session.id)
