@@ -447,9 +447,6 @@ class FullDisk:
     def read(self, session: SessionId, name: str) -> str:
         return self.inner.read(session, name)
 
-    def prune(self, session: SessionId) -> None:
-        self.inner.prune(session)
-
     def forget(self, session: SessionId) -> None:
         self.inner.forget(session)
 

@@ -61,8 +61,6 @@ class Recollected:
     replies: int
     lines: int
     """Of the conversation, or of the terminal, in the prompt."""
-    tokens: int
-    """Of the prompt: an estimate, one for three bytes."""
     last_activity: str
     is_open: bool
     """There is something to go on with; otherwise a resumed agent need not be told anything."""
@@ -122,7 +120,6 @@ class Recollection:
             requests=sources.requests,
             replies=sources.replies,
             lines=prompt.lines,
-            tokens=recollection.tokens(prompt.text),
             last_activity=doing(clean.given),
             is_open=clean.is_open,
             whole=sources.flaw is None,
