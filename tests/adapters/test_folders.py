@@ -101,6 +101,15 @@ def test_the_environment_is_forgotten_and_the_log_stays(folders: SessionFolders)
     assert Path(folders.raw_log(ADA)).exists()
 
 
+def test_an_environment_that_is_not_to_be_kept_is_forgotten_early(home: Home) -> None:
+    """Its agent was started, or cannot be: nobody else needs it."""
+    for keeps in (True, False):
+        folders = SessionFolders(home, keeps_environment=keeps)
+        folders.lend(ADA, {"KEY": "secret"})
+        folders.forget_unkept(ADA)
+        assert Path(folders.launch_argv(ADA)[1]).exists() is keeps
+
+
 def test_which_recovery_an_agent_was_started_by_is_noted(folders: SessionFolders) -> None:
     """Whoever finds it running knows what it is; the next plain start is of none."""
     assert folders.recovery(ADA) == {}

@@ -4,8 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from sm.core.crash import Cause, Manner
 from sm.core.effects import Effect, FileHandoff
 from sm.core.events import (
+    AgentExited,
+    AgentRecovered,
     ArtifactsCaptured,
     ClearTyped,
     ContextStarted,
@@ -17,13 +20,23 @@ from sm.core.events import (
     HookEvent,
     MessageQueued,
     PromptAccepted,
+    RecoveryRequested,
     ScreenSeen,
     TextPasted,
     TimerFired,
     ToolStarted,
     TurnEnded,
 )
-from sm.core.ids import ContextId, HandoffId, HookId, MessageId, PaneId, PromptId, SessionId
+from sm.core.ids import (
+    ContextId,
+    HandoffId,
+    HookId,
+    MessageId,
+    PaneId,
+    PromptId,
+    RecoveryId,
+    SessionId,
+)
 from sm.core.message import Message
 from sm.core.passage import Handoff, HandoffState
 from sm.core.session import advance
@@ -94,6 +107,18 @@ def _through(session: Session, events: Iterable[Event], at: float) -> tuple[Sess
 
 def after(session: Session, *events: Event, at: float = NOON) -> Session:
     return through(session, *events, at=at)[0]
+
+
+def brought_back(session: Session, *, at: float) -> Session:
+    """It died unasked and was started again with its own record, told nothing."""
+    assert session.pane is not None
+    recovery = RecoveryId("r1")
+    back = AgentRecovered(
+        recovery=recovery, pane=session.pane, manner=Manner.RESUME, context=session.context.id,
+        told="", evidence="process 100",
+    )  # fmt: skip
+    died = AgentExited(status=None, signal=9, evidence="pane %1 is dead", cause=Cause.SIGNAL)
+    return after(session, died, RecoveryRequested(id=recovery, by="you"), back, at=at)
 
 
 def queued(nth: int = 1, /, **changes: Any) -> MessageQueued:

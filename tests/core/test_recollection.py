@@ -135,7 +135,7 @@ def test_where_nothing_was_open_the_agent_waits() -> None:
     assert "## Cut off" not in told
     assert "No turn was running and nothing was left open" in told
     assert "wait for the next prompt" in told
-    assert "wait for the next prompt" in note(idle, when)
+    assert "wait for the next prompt" in note(idle, LONGEST, when)
 
 
 def test_without_a_transcript_the_terminal_speaks() -> None:
@@ -165,7 +165,7 @@ def test_the_note_is_short_and_names_what_the_agent_cannot_know() -> None:
     )
 
     assert (
-        note(resumed, when)
+        note(resumed, LONGEST, when)
         == """\
 Your session crashed, and sm has resumed it: the agent was ended by signal 9, 5 minutes ago \
 (T1000 UTC), in the middle of a turn.
@@ -191,8 +191,22 @@ person's input, ask again. Do not apologise for the crash: just continue working
 def test_a_message_in_a_note_is_whole_however_long() -> None:
     long = "word\n" * 20_000
 
-    assert long in note(replace(left(ASKED, REPLY), unrecorded=(long,)), when)
-    assert len(note(replace(left(), unrecorded=(long * 9,)), when)) <= LONGEST
+    assert long in note(replace(left(ASKED, REPLY), unrecorded=(long,)), LONGEST, when)
+    assert len(note(replace(left(), unrecorded=(long * 9,)), LONGEST, when)) <= LONGEST
+
+
+def test_a_note_is_no_longer_than_what_carries_it() -> None:
+    """What is left out of a message is said; one that fits beside the rest stays whole."""
+    short, long = "mind the gap", "word\n" * 20_000
+    calls = [replace(CALL, text=f"make {'x' * 250} {n}") for n in range(100)]
+
+    told = note(replace(left(ASKED, *calls), unrecorded=(short, long)), 9_200, when)
+
+    assert len(told.encode()) <= 9_200
+    assert f"```\n{short}\n```" in told
+    assert "bytes left out" in told
+    assert "make" in told
+    assert told.endswith("just continue working.")
 
 
 def test_a_template_takes_the_place_of_all_words() -> None:

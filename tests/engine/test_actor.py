@@ -65,6 +65,7 @@ class Stage:
             self.world, processes, dialects, launcher, recollection, LoopClock(),
             at_once=4, sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(), message=store.message,
+            keep_crash=self.keep_crash,
         )  # fmt: skip
         self.kept = Path(tempfile.mkdtemp())
         weakref.finalize(self, shutil.rmtree, self.kept)
@@ -79,6 +80,9 @@ class Stage:
 
     def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
+
+    async def keep_crash(self, session: Session) -> None:
+        """There are no snapshots."""
 
     async def start(self, *sessions: SessionId) -> None:
         for session in sessions:

@@ -10,7 +10,7 @@ from sm.core.monitor import SILENT_FOR
 from sm.core.state import Exit, Session, State, Usage, WalkAway
 from sm.core.usage import OVERDUE_TOOLS, STATUSLINE, TRANSCRIPT
 from sm.engine.degraded import PATIENCE, degraded
-from tests.core.samples import ADA, GENERIC, IDLE, NOON
+from tests.core.samples import ADA, GENERIC, IDLE, NOON, after, brought_back, stopped
 from tests.engine.world import ScriptedDialect, World
 
 WELL = replace(IDLE, ways=tuple(Way(route=route) for route in Route), bell=True)
@@ -57,10 +57,10 @@ def test_a_route_that_is_switched_off_is_not_missing() -> None:
 def test_an_agent_that_was_just_brought_back_has_had_no_occasion_yet() -> None:
     """What is known of its context is from before its crash."""
     read = with_context(WELL, usage=replace(SAMPLE, source=TRANSCRIPT))
-    back = replace(read, launched_at=NOON, turn_ended_at=NOON - 60)
+    back = replace(brought_back(read, at=NOON), bell=True)
 
     assert told(back) == []
-    assert told(replace(back, turn_ended_at=NOON + 1)) == ["status line"]
+    assert told(after(back, stopped(1, at=NOON + 1))) == ["status line"]
 
 
 def test_silence_and_an_unknown_screen_are_given_time() -> None:

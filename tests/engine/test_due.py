@@ -5,7 +5,7 @@ from dataclasses import replace
 from sm.core.snapshot import Why
 from sm.core.state import Context, Exit, State
 from sm.engine.due import DRAWN, PAUSE, RETRY, Due
-from tests.core.samples import WORKING
+from tests.core.samples import NOON, WORKING, brought_back
 
 IDLE = replace(WORKING, turn=None, state=State.IDLE, context=Context(number=1, turns=0))
 
@@ -46,6 +46,14 @@ def test_a_session_nobody_saw_before_may_have_ended_a_turn() -> None:
     worked.note(replace(IDLE, turn_ended_at=5.0), 100.0)
 
     assert (fresh.when, worked.when) == (None, 100 + DRAWN)
+
+
+def test_an_agent_that_is_brought_back_ends_no_turn() -> None:
+    """Also where both came between two looks."""
+    due = Due(seen=IDLE)
+    due.note(brought_back(IDLE, at=NOON + 9), 100.0)
+
+    assert due.when is None
 
 
 def test_ends_that_follow_each_other_do_not_put_the_first_off() -> None:

@@ -14,7 +14,7 @@ from sm.core.terminal import Server
 from sm.engine.adoption import Adopter
 from sm.engine.inquest import LEAVES_WITHIN, Inquest
 from sm.engine.launcher import Launcher
-from tests.core.samples import ADA, IDLE
+from tests.core.samples import ADA, IDLE, brought_back
 from tests.engine.timelapse import NOON, LoopClock
 from tests.engine.world import STARTED, Agent, NoFolders, ProcessTable, ScriptedDialects, World
 
@@ -144,6 +144,11 @@ def limited_before_it_was_started_again(scene: Scene) -> None:
     scene.session = replace(scene.session, launched_at=NOON - 30)
 
 
+def limited_before_it_was_brought_back(scene: Scene) -> None:
+    limited(scene)
+    scene.session = brought_back(scene.session, at=NOON - 30)
+
+
 def failed_otherwise(scene: Scene) -> None:
     limited(scene)
     scene.session = replace(scene.session, failure="invalid_request")
@@ -183,6 +188,7 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
     ),
     (limited_long_ago, Cause.EXIT, "pane %1 is dead"),
     (limited_before_it_was_started_again, Cause.EXIT, "pane %1 is dead"),
+    (limited_before_it_was_brought_back, Cause.EXIT, "pane %1 is dead"),
     (failed_otherwise, Cause.EXIT, "pane %1 is dead"),
 ]
 

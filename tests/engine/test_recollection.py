@@ -15,8 +15,10 @@ from sm.adapters.agents import Dialects
 from sm.adapters.archive.render import tail
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.crash import Cause, Crash
+from sm.core.envelope import sanitise
 from sm.core.ids import HandoffId, SessionId
 from sm.core.message import MessageState, Route, Way
+from sm.core.recollection import tokens
 from sm.core.state import Limit, PastContext, Session, Thresholds, Usage
 from sm.engine.drafts import Drafts
 from sm.engine.recollection import Recollected, Recollection, RecollectionRules
@@ -96,7 +98,6 @@ async def test_a_whole_transcript_can_be_resumed_and_told(desk: Desk) -> None:
     assert told.skipped == ()
     assert (told.requests, told.replies, told.lines) == (1, 1, 5)
     assert told.last_activity == "running `make all`"
-    assert told.tokens == -(-len(told.prompt.encode()) // 3)
     for text in (told.prompt, told.note):
         assert "It still runs (process 7: make all)" in text
         assert "\nand {hurry}\n" in text
@@ -210,7 +211,7 @@ async def test_what_does_not_fit_of_the_conversation_is_asked_for_in_short(desk:
 
     told = await desk.told(window=20_000)
 
-    assert told.tokens <= 8_000
+    assert tokens(told.prompt) <= 8_000
     assert "\nthe wish 599\n" in told.prompt
     assert "the wish 0\n" in told.prompt
     assert told.requests == 600
@@ -228,7 +229,7 @@ async def test_a_prompt_stays_clear_of_the_first_warning(desk: Desk, window: int
 
     told = await desk.told(window=window)
 
-    assert told.tokens <= max(667, (window or 200_000) * 0.2)
+    assert tokens(told.prompt) <= max(667, (window or 200_000) * 0.2)
     assert len(told.prompt) <= 350_000
     assert told.lines <= 10_000
 
@@ -301,7 +302,7 @@ async def test_no_secret_of_a_transcript_is_told(desk: Desk, secrets: Secrets) -
         )
         assert leaks(told, secrets) == []
         assert "[redacted:" in told.prompt
-        assert told.tokens <= max(667, window * 0.4)
+        assert tokens(told.prompt) <= max(667, window * 0.4)
 
 
 async def test_no_secret_of_a_terminal_is_told(desk: Desk, secrets: Secrets) -> None:
@@ -379,7 +380,7 @@ async def test_a_placeholder_longer_than_its_secret_takes_no_prompt_over_its_bud
 
     told = await desk.told(window=20_000)
 
-    assert told.tokens <= 8_000
+    assert tokens(told.prompt) <= 8_000
     assert "[redacted:password:" in told.prompt
 
 
@@ -392,3 +393,58 @@ async def test_a_run_is_told_no_more_than_its_hooks_carry(desk: Desk) -> None:
     told = await desk.told(window=1_000_000)
 
     assert 40_000 < len(told.prompt.encode()) <= 49_700
+
+
+async def test_a_run_that_no_route_leads_to_is_told_nothing(desk: Desk) -> None:
+    """Its configuration names only routes that type: its agent comes back all the same."""
+    desk.session = replace(desk.session, wrapped=True, ways=())
+    desk.said(asks("Port the reader", 1), calls("Bash", "A", 3, command="make all"))
+
+    told = await desk.told()
+
+    assert (told.prompt, told.note) == ("", "")
+    assert told.skipped[-1] == "all of it: no route is left to tell its agent anything"
+    assert told.whole
+
+
+async def test_what_carries_only_urgent_messages_is_no_route_for_it(desk: Desk) -> None:
+    """A recovery's first words are not urgent: they would wait for ever."""
+    desk.session = replace(desk.session, ways=(Way(route=Route.TOOL_RESULT, limit=9_500),))
+    desk.said(asks("Port the reader", 1))
+
+    assert (await desk.told()).prompt == ""
+
+
+async def test_a_prompt_that_stays_too_long_is_cut_in_the_end(desk: Desk) -> None:
+    """A pattern may find what stands in every prompt: nobody waits for one that never fits."""
+    desk.redact = lambda text: text.replace("left out", "[redacted:words]" * 500)
+    desk.said(asks("Port the reader " * 500, 1))
+
+    told = await desk.told(window=1_000)
+
+    assert len(told.prompt.encode()) <= 2_000
+    assert " bytes left out …" in told.prompt
+
+
+async def test_a_run_that_was_resumed_is_told_no_more_than_its_hooks_carry(desk: Desk) -> None:
+    """Behind a note that no route carries, nothing else would be given ever again."""
+    ways = (Way(route=Route.STOP_REPLY, limit=9_500),)
+    desk.session = replace(desk.session, wrapped=True, ways=ways)
+    desk.said(asks("Port the reader", 1), says("I begin.", 2))
+
+    told = await desk.told(unrecorded=("word " * 10_000,))
+
+    assert 8_000 < len(told.note.encode()) <= 9_200
+    assert " bytes left out …" in told.note
+
+
+async def test_a_tab_counts_for_the_spaces_it_arrives_as(desk: Desk) -> None:
+    """Nothing that was measured to fit grows in its envelope."""
+    ways = (Way(route=Route.STOP_REPLY, limit=9_500),)
+    desk.session = replace(desk.session, wrapped=True, ways=ways)
+    desk.said(*(asks("\tall:\tlexer\n" * 100, n) for n in range(50)))
+
+    told = await desk.told()
+
+    assert "all:" in told.prompt
+    assert len(sanitise(told.prompt).encode()) <= 9_200

@@ -1,5 +1,6 @@
 """Recoveries as people ask for them, and sessions of killed runs."""
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,6 +96,40 @@ async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
         assert rig.folders.prepared[ADA] == {"HOME": "/home/you", "SM_SESSION": "ada"}
 
 
+async def test_an_environment_that_cannot_be_read_is_not_taken_for_one_that_is_not_kept(
+    rig: Rig,
+) -> None:
+    """It is there: nobody else's is put in its place."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        kept = rig.folders.prepared[ADA]
+        rig.folders.trouble = OSError(errno.EMFILE, "Too many open files")
+        words = r"cannot be read \(Too many open files\)\. Try again\."
+
+        with pytest.raises(RefusedError, match=words):
+            await engine.recoveries.plan("ada", None)
+        with pytest.raises(RefusedError, match=words):
+            await ask(engine, environment={"HOME": "/home/you"})
+
+        assert rig.folders.prepared[ADA] == kept
+
+
+async def test_what_was_lent_for_nothing_is_not_kept(rig: Rig) -> None:
+    """The recovery failed before the agent was started, which would have taken it away."""
+    rig.folders.keeps = False
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        del rig.folders.prepared[ADA]
+        rig.world.refuses_launch = True
+
+        await ask(engine, environment={"HOME": "/home/you"})
+        assert await engine.loop.wait_until(
+            lambda: engine.session(ADA).recoveries[-1].state is RecoveryState.FAILED, 60
+        )
+
+        assert ADA not in rig.folders.prepared
+
+
 async def test_a_plan_does_nothing(rig: Rig) -> None:
     """Also of a session that is well: so that one can see beforehand."""
     async with rig.running() as engine:
@@ -136,6 +171,25 @@ async def test_a_killed_run_becomes_a_crashed_session(rig: Rig) -> None:
         assert await engine.mail.message(past.id) == past
         again = await engine.recoveries.inherit(run, NOTHING, evidence="it was killed")
         assert again is None, "it is ours already"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_a_killed_runs_environment_is_kept_only_where_it_is_to_be(
+    rig: Rig, keeps: bool
+) -> None:
+    """What a run had to keep for its own restarts, nobody needs to keep for its daemon."""
+    run = SessionId("run1")
+    rig.folders.keeps = keeps
+    async with rig.running() as engine:
+        await rig.start(engine)
+        rig.folders.lend(run, {"HOME": "/home/you", "SM_SESSION": "the wrapper's"})
+
+        await engine.recoveries.inherit(
+            left(engine.session(ADA)), NOTHING, evidence="it was killed"
+        )
+
+        mine = {"HOME": "/home/you", "SM_SESSION": "run1"}
+        assert rig.folders.prepared.get(run) == (mine if keeps else None)
 
 
 async def test_a_name_that_is_taken_is_not_given_twice(rig: Rig) -> None:

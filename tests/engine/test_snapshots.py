@@ -5,12 +5,13 @@ import errno
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from sm.core.ids import ContextId, SessionId
+from sm.core.crash import RecoveryRules
+from sm.core.ids import ContextId, RecoveryId, SessionId
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import State
 from sm.core.terminal import AgentStatus, Sign
@@ -19,7 +20,7 @@ from sm.engine.engine import Engine
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.sessions import NewAdoption
 from sm.engine.snapshots import LEISURE, LONGEST_REST, SnapshotRules
-from tests.engine.rig import ADA, BOB, Rig, new
+from tests.engine.rig import ADA, BOB, TERMS, Rig, new
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, NoFolders
 
@@ -279,6 +280,42 @@ async def test_a_crashed_agents_pane_is_kept_at_once(studio: Studio) -> None:
     assert studio.kept()[1:] == [("Segmentation fault", Why.CRASH)]
 
 
+async def test_a_crash_is_kept_also_where_the_agent_is_brought_back_at_once(
+    studio: Studio,
+) -> None:
+    """Sooner than anybody looks: what it showed last, not what the next one shows."""
+    studio.rig.recovery_terms = replace(TERMS, rules=RecoveryRules(auto=True))
+    async with studio.running():
+        ada = await studio.rig.start(studio.engine)
+        await studio.turn(ada, "words")
+        await asyncio.sleep(20)
+        ada.box = "Segmentation fault"
+        ada.die(139)
+        studio.rig.processes.watched[ada.pane.pid]()
+        await asyncio.sleep(20)
+        assert studio.engine.session(ADA).alive
+
+    assert studio.kept()[1:] == [("Segmentation fault", Why.CRASH)]
+
+
+async def test_a_crash_that_is_kept_is_not_looked_at_again(studio: Studio) -> None:
+    async with studio.running():
+        ada = await studio.rig.start(studio.engine)
+        await asyncio.sleep(1)
+        ada.box = "Segmentation fault"
+        ada.die(139)
+        studio.rig.processes.watched[ada.pane.pid]()
+        await asyncio.sleep(20)
+        await studio.engine.recoveries.request(
+            "ada", by="you", recovery_id=RecoveryId("r1"), manner=None, environment=None
+        )
+        await asyncio.sleep(1)
+        assert studio.engine.session(ADA).alive
+
+    assert studio.kept() == [("Segmentation fault", Why.CRASH)]
+    assert studio.dumps == 1
+
+
 async def test_a_crash_with_its_pane_is_told_once_and_left_alone(studio: Studio) -> None:
     """There is nothing to be seen any more, whatever time passes."""
     async with studio.running():
@@ -409,9 +446,6 @@ class FullDisk:
 
     def read(self, session: SessionId, name: str) -> str:
         return self.inner.read(session, name)
-
-    def prune(self, session: SessionId) -> None:
-        self.inner.prune(session)
 
     def forget(self, session: SessionId) -> None:
         self.inner.forget(session)

@@ -31,6 +31,8 @@ class _Skipping(selectors.DefaultSelector):
 class TimelapseLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._skipping = _Skipping()
+        self.in_thread = False
+        """Whether what runs now would run in a thread."""
         super().__init__(self._skipping)
 
     def time(self) -> float:
@@ -44,10 +46,13 @@ class TimelapseLoop(asyncio.SelectorEventLoop):
         *args: *Ts,
     ) -> asyncio.Future[T]:
         future: asyncio.Future[T] = self.create_future()
+        self.in_thread = True
         try:
             future.set_result(func(*args))
         except Exception as error:  # noqa: BLE001 - raised again where it is awaited
             future.set_exception(error)
+        finally:
+            self.in_thread = False
         return future
 
 

@@ -51,6 +51,7 @@ from sm.core.terminal import (
     View,
 )
 from sm.engine.ports import Dialect
+from tests.engine.timelapse import TimelapseLoop
 
 PASTED = "@sm_pasted"
 STARTED = 7
@@ -622,6 +623,13 @@ class World:
             agent.owner = None
 
 
+def _in_a_thread() -> None:
+    """What may take long must not keep the event loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, TimelapseLoop)
+    assert loop.in_thread, "everything else waits for it"
+
+
 @dataclass(slots=True)
 class ProcessTable:
     """Fits the engine's ``Processes`` and the watch's ``ProcessWatch``."""
@@ -662,12 +670,14 @@ class ProcessTable:
         ]
 
     def booted_at(self) -> float | None:
+        _in_a_thread()
         return self.booted
 
     def memory_killed(self, pid: int, started: int, *, by_kill: bool) -> str | None:
         return self._at(pid).memory
 
     def marked(self, session: SessionId) -> list[Process]:
+        _in_a_thread()
         agent = self.world.agents.get(session)
         return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 
@@ -857,6 +867,11 @@ class NoFolders:
     forgotten: list[SessionId] = field(default_factory=list)
     adopted: set[SessionId] = field(default_factory=set)
 
+    keeps: bool = True
+    """Environments, until their sessions end."""
+    trouble: OSError | None = None
+    """What comes of reading one."""
+
     hook_command: Path = Path("/home/bin/hook")
 
     def folder(self, session: SessionId) -> Path:
@@ -879,6 +894,8 @@ class NoFolders:
         return dict(self.recovered.get(session, {}))
 
     def environment(self, session: SessionId) -> dict[str, str]:
+        if self.trouble is not None:
+            raise self.trouble
         if session not in self.prepared:
             raise FileNotFoundError(session)
         return dict(self.prepared[session])
@@ -903,6 +920,10 @@ class NoFolders:
 
     def forget_environment(self, session: SessionId) -> None:
         self.forgotten.append(session)
+
+    def forget_unkept(self, session: SessionId) -> None:
+        if not self.keeps:
+            self.prepared.pop(session, None)
 
     def make(self, session: SessionId) -> None:
         self.prepared[session] = {}

@@ -14,6 +14,7 @@ from sm.adapters.handoffs.folders import HandoffFolders
 from sm.adapters.system import SystemClock
 from sm.core.crash import Cause, Crash
 from sm.core.ids import HandoffId, SessionId
+from sm.core.recollection import tokens
 from sm.core.state import Session
 from sm.engine.drafts import Drafts
 from sm.engine.recollection import Recollected, Recollection
@@ -149,7 +150,8 @@ def _all(told: Recollected) -> str:
 
 
 def _print(case: Case, told: Recollected, seconds: float, grown: int, missing: list[str]) -> None:
-    print(f"  {case.name}: {seconds:.2f} s, +{grown} MB, {told.tokens} tokens, {told.lines} lines")
+    much = f"{tokens(told.prompt)} tokens, {told.lines} lines"
+    print(f"  {case.name}: {seconds:.2f} s, +{grown} MB, {much}")
     for words in (*told.sources, *(f"({skipped})" for skipped in told.skipped)):
         print(f"    {words}")
     print(f"    whole: {told.flaw or 'yes'}; last: {told.last_activity[:80] or '-'}", flush=True)

@@ -146,6 +146,11 @@ class SessionFolders:
             for settings in self.folder(session).glob("*-settings.json"):
                 settings.unlink()
 
+    def forget_unkept(self, session: SessionId) -> None:
+        """The same, unless environments are kept until their sessions end."""
+        if not self._keeps:
+            self.forget_environment(session)
+
     def inherit(self, session: SessionId, folder: Path) -> None:
         """Have the folder of a session that others kept until now stand for its own: what was
         written down of it names files there."""

@@ -497,7 +497,7 @@ def _found(session: Session, attempt: Attempt, now: float, evidence: str) -> Res
     if attempt.step is Step.RUNG and session.turn is not None:
         # It came in the middle of this turn, or as its prompt.
         return session, ()
-    if attempt.step is Step.RUNG and session.turn_ended_at > attempt.since:
+    if attempt.step is Step.RUNG and session.news_since > attempt.since:
         return finish_one(session, attempt.message, now, how="its turn had already ended")
     # A turn that late hooks told of began before this message was typed: it is not this one.
     if session.turn is None or session.turn.started_at < attempt.since:

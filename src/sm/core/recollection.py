@@ -22,17 +22,19 @@ SHORTEST, LONGEST = 2_000, 350_000
 STATE, DOCUMENT, GIT, CUT_OFF, STILL = 0.3, 0.2, 0.05, 0.15, 0.25
 """The most of the space that each of these may take; the conversation has the rest."""
 NOTE = 12_000
-"""For a note, but for the messages in it."""
+"""The most of a note for what was cut off; messages have the rest."""
 LINE = 300
 OLD_REQUEST = 2_000
 _PLACE = re.compile(r"\{(transcript|scrollback|handoff|partial_work|git|reason)\}")
+_JOINTS = 100
+"""Bytes of titles and empty lines in a note."""
 _SHRINK, _TRIES = 0.8, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composed:
     text: str
-    lines: int
+    lines: int = 0
     """Of the conversation, or of the terminal."""
 
 
@@ -63,16 +65,27 @@ def prompt(remains: Remains, room: Room, when: When, template: str = "") -> Comp
     return replace(composed, text=cut(composed.text, limit))
 
 
-def note(remains: Remains, when: When) -> str:
-    """For an agent that goes on with its own conversation."""
-    work = partial_work(remains, NOTE)
-    whole = sum(size(text) for text in (*remains.unrecorded, *(e.text for e in remains.waiting)))
-    still = still_to_do(remains, min(LONGEST - 2 * NOTE, 2 * whole + NOTE))
+def note(remains: Remains, limit: int, when: When) -> str:
+    """For an agent that goes on with its own conversation, in at most this many bytes."""
+    for tried in range(_TRIES):
+        text = _note(remains, int(limit * _SHRINK**tried), when)
+        if size(text) <= limit:
+            return text
+    return cut(text, limit)
+
+
+def _note(remains: Remains, limit: int, when: When) -> str:
+    """Messages have all that the rest leaves: nobody else tells the agent of them."""
+    work = partial_work(remains, min(NOTE, limit // 4))
+    head = f"{CRASHED}, and sm has resumed it: {reason(remains, when)}"
+    last = f"\n{_instructions(remains)}"
+    taken = sum(size(part) for part in (head, work, last)) + _JOINTS
+    still = still_to_do(remains, limit - taken)
     return "\n".join([
-        f"{CRASHED}, and sm has resumed it: {reason(remains, when)}",
+        head,
         *([f"\nWhat was cut off:\n\n{work.rstrip()}"] if work else []),
         *([f"\n{still.rstrip()}"] if still else []),
-        f"\n{_instructions(remains)}",
+        last,
     ])  # fmt: skip
 
 

@@ -376,7 +376,9 @@ class Session:
     """Tool calls in this context. Stored when something else is: a rough count is enough."""
     turn: Turn | None = None
     turn_ended_at: float = 0.0
-    """The producer's clock at the last turn's end: older hooks are late, not news."""
+    """The producer's clock at the last turn's end."""
+    hears_since: float = 0.0
+    """The same clock when its agent was last brought back."""
     ended_prompts: tuple[PromptId, ...] = ()
     stopped: PromptId | None = None
     """The turn the agent last reported the end of; somebody's hook may have kept it going."""
@@ -448,6 +450,11 @@ class Session:
             return False
         way = next((w for w in self.ways if w.route is route), None)
         return way is not None and (way.limit is None or length <= way.limit)
+
+    @property
+    def news_since(self) -> float:
+        """Older hooks are late: of a turn that is over, or of an agent that is dead."""
+        return max(self.turn_ended_at, self.hears_since)
 
     def message(self, message_id: MessageId) -> Message | None:
         return next((m for m in self.messages if m.id == message_id), None)

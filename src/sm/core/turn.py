@@ -108,7 +108,7 @@ def is_late(session: Session, hook: Hook) -> bool:
     turn = session.turn
     if turn is not None and hook.prompt not in (None, turn.prompt) and hook.at < turn.started_at:
         return True
-    return hook.at < session.turn_ended_at
+    return hook.at < session.news_since
 
 
 def sighted(session: Session, event: HookEvent) -> Sighting | None:
@@ -230,7 +230,7 @@ def _goes_on(session: Session, event: ToolStarted | ToolEnded) -> bool:
     """Whether somebody else's hook kept the agent from stopping: its last turn runs on."""
     hook = event.hook
     is_same = hook.prompt is not None and hook.prompt == session.stopped
-    return is_same and not event.subagent and hook.at > session.turn_ended_at
+    return is_same and not event.subagent and hook.at > session.news_since
 
 
 def at_work(session: Session, event: ToolStarted | ToolEnded | DialogOpened) -> Result:
@@ -401,7 +401,7 @@ def recovered(session: Session, event: AgentRecovered, now: float) -> Result:
         context=Context(number=old.number + 1, id=event.context) if is_fresh else old,
         tasks=event.survivors,
         # What the dead one still has to say is of before.
-        turn_ended_at=max(session.turn_ended_at, now),
+        hears_since=now,
         given_up=None,
         ready=False,
         bell=False,

@@ -209,7 +209,7 @@ class Adopter:
         try:
             view = await look_at(self._terminal, session)
         except TerminalUnreachableError as error:
-            if self._inquest.lives(session) or self._is_recognised(session, pane):
+            if await self._inquest.lives(session) or self._is_recognised(session, pane):
                 return TerminalLost(reason=str(error))
             return await self._gone(session, error)
         if view is not None and is_there:
@@ -227,7 +227,7 @@ class Adopter:
         gone = await self._inquest.exited(session, seen)
         left = session.context.transcript is not None and self.status(session) is None
         # Whatever removed the file of an agent that a reboot took: nobody meant to end it.
-        if not left or gone.cause is Cause.REBOOT or self._inquest.lives(session):
+        if not left or gone.cause is Cause.REBOOT or await self._inquest.lives(session):
             return gone
         return replace(gone, evidence=f"{gone.evidence}, and it took its leave", left=True)
 

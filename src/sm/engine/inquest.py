@@ -56,12 +56,14 @@ class Inquest:
             status=traces.status, signal=traces.signal, evidence=evidence, cause=cause
         )
 
-    def lives(self, session: Session) -> bool:
-        """Whether the agent's own process is there.
+    async def lives(self, session: Session) -> bool:
+        """Whether the agent's own process is there."""
+        # After a reboot it may take a look at every process there is.
+        return await asyncio.to_thread(self._lives, session)
 
-        After a reboot the same pid and start time may be another's: then only the session's id in
-        what it was started with is believed.
-        """
+    def _lives(self, session: Session) -> bool:
+        """After a reboot the same pid and start time may be another's: then only the session's id
+        in what it was started with is believed."""
         pane = session.pane
         if pane is None or self._processes.started(pane.pid) != pane.started:
             return False
@@ -95,7 +97,8 @@ class Inquest:
                 # A server on its way out lets go of its panes before it stops answering.
                 await asyncio.sleep(LEAVING)
                 server, serving = await self._serving(session, pane)
-            traces = replace(traces, serving=serving, rebooted=self._rebooted(session, server))
+            rebooted = await asyncio.to_thread(self._rebooted, session, server)
+            traces = replace(traces, serving=serving, rebooted=rebooted)
         if traces.left is Left.GONE:
             traces = replace(traces, namesake=await self._namesake(pane))
         return replace(traces, memory=await self._memory(traces, pane))
@@ -107,7 +110,11 @@ class Inquest:
         """
         is_leaving = left in (Left.GONE, Left.TAKEN) and session.exit is None
         deadline = asyncio.get_running_loop().time() + (LEAVES_WITHIN if is_leaving else 0.0)
-        while self.lives(session):
+        pane = session.pane
+        if pane is None or not await self.lives(session):
+            return False
+        # It is known to be the agent's: from here on, pid and start time tell.
+        while self._processes.started(pane.pid) == pane.started:
             if asyncio.get_running_loop().time() >= deadline:
                 return True
             await asyncio.sleep(AGAIN)

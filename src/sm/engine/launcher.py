@@ -69,6 +69,9 @@ class Folders(Logs, Protocol):
     def forget_environment(self, session: SessionId) -> None:
         """The session is over; so is the need for its caller's environment."""
 
+    def forget_unkept(self, session: SessionId) -> None:
+        """The same, unless environments are kept until their sessions end."""
+
 
 def in_words(process: Process) -> str:
     """A process as it is named to an agent."""
@@ -205,7 +208,7 @@ class Launcher:
         try:
             view = await self._settled_view(session, is_there)
         except TerminalUnreachableError as error:
-            if self.inquest.lives(session):
+            if await self.inquest.lives(session):
                 return TerminalLost(reason=str(error))
             return await self.inquest.exited(session, error)
         # A pane that still has our tag and our process was not left by anything, a reboot included.
@@ -235,3 +238,6 @@ class Launcher:
 
     def forget(self, session_id: SessionId) -> None:
         self._folders.forget_environment(session_id)
+
+    def forget_unkept(self, session_id: SessionId) -> None:
+        self._folders.forget_unkept(session_id)

@@ -281,7 +281,8 @@ class Snapshots(Protocol):
     """What terminals held, in files that outlive them. Every call blocks: run it in a thread."""
 
     def keep(self, session: SessionId, text: bytes, *, at: float, why: Why) -> Snapshot:
-        """Write a text down, unless the newest one says the same: then that. Raises OSError."""
+        """Write a text down, unless the newest one says the same: then that. Those that are too
+        many go. Raises OSError."""
 
     def last(self, session: SessionId) -> Snapshot | None:
         """The newest."""
@@ -291,9 +292,6 @@ class Snapshots(Protocol):
 
     def read(self, session: SessionId, name: str) -> str:
         """What one of them says, with its secrets. Raises OSError."""
-
-    def prune(self, session: SessionId) -> None:
-        """Remove those that are too many. Raises OSError."""
 
     def forget(self, session: SessionId) -> None:
         """Remove all of them."""

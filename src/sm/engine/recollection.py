@@ -5,17 +5,20 @@ is written, and no secret leaves here. Reading takes threads: a log may have a g
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sm.core import monitor, recollection
 from sm.core.crash import Crash
+from sm.core.envelope import sanitise
 from sm.core.exchange import doing
-from sm.core.message import MessageState
+from sm.core.message import MessageState, Route
 from sm.core.passage import DocumentError
+from sm.core.recollection import Composed
 from sm.core.remains import Remains
 from sm.core.retelling import Room
-from sm.core.shortening import count, size
+from sm.core.shortening import count, cut, size
 from sm.core.state import Level, Session
 from sm.core.story import Request
 from sm.engine.drafts import Drafts, moment
@@ -25,6 +28,10 @@ WINDOW = 200_000
 """Where nobody told a better number."""
 ENVELOPE = 300
 """Bytes around a message's text, at most."""
+NO_ROUTE = "all of it: no route is left to tell its agent anything"
+_TELLING = (Route.PASTE, Route.DOORBELL, Route.STOP_REPLY)
+"""What the first words of a recovery may come by; other routes carry only what is urgent."""
+_SHRINK, _TRIES = 0.8, 16
 _BETWEEN = "\n\x1e\x1e\x1e\n"
 
 
@@ -54,8 +61,6 @@ class Recollected:
     replies: int
     lines: int
     """Of the conversation, or of the terminal, in the prompt."""
-    tokens: int
-    """Of the prompt: an estimate, one for three bytes."""
     last_activity: str
     is_open: bool
     """There is something to go on with; otherwise a resumed agent need not be told anything."""
@@ -95,7 +100,8 @@ class Recollection:
         window: int | None,
     ) -> Recollected:
         rules = self.rules
-        room = Room(size=_size(session, window or WINDOW, rules.percent), lines=rules.lines)
+        carried, budget = _carried(session), _budget(session, window or WINDOW, rules.percent)
+        room = Room(size=min(budget, carried), lines=rules.lines)
         sources = Sources(session, self.drafts.dialects.named(session.agent))
         sources.read_transcript(room.size)
         if not sources.exchanges or "{scrollback}" in rules.template:
@@ -103,32 +109,45 @@ class Recollection:
         remains = self._remains(session, crash, sources)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)
-        composed = self._composed(clean, room)
+        prompt, note = self._prompt(clean, room), self._note(clean, carried)
+        if not carried:
+            sources.skipped.append(NO_ROUTE)
         return Recollected(
-            prompt=composed.text,
-            note=self.drafts.redact(recollection.note(clean, moment)),
+            prompt=prompt.text,
+            note=note,
             sources=tuple(sources.used),
             skipped=tuple(sources.skipped),
             requests=sources.requests,
             replies=sources.replies,
-            lines=composed.lines,
-            tokens=recollection.tokens(composed.text),
+            lines=prompt.lines,
             last_activity=doing(clean.given),
             is_open=clean.is_open,
             whole=sources.flaw is None,
             flaw=sources.flaw or "",
         )
 
-    def _composed(self, remains: Remains, room: Room) -> recollection.Composed:
-        """Within the room after redaction too: a placeholder may be longer than its secret."""
-        part = 1.0
-        while True:
-            smaller = replace(room, size=int(room.size * part))
-            composed = recollection.prompt(remains, smaller, moment, self.rules.template)
-            composed = replace(composed, text=self.drafts.redact(composed.text))
-            if size(composed.text) <= room.size:
+    def _prompt(self, remains: Remains, room: Room) -> Composed:
+        def compose(most: int) -> Composed:
+            smaller = replace(room, size=most)
+            return recollection.prompt(remains, smaller, moment, self.rules.template)
+
+        return self._within(room.size, compose)
+
+    def _note(self, remains: Remains, most: int) -> str:
+        return self._within(
+            most, lambda most: Composed(text=recollection.note(remains, most, moment))
+        ).text
+
+    def _within(self, most: int, compose: Callable[[int], Composed]) -> Composed:
+        """So many bytes as it will arrive: a placeholder may be longer than its secret, and a tab
+        arrives as spaces."""
+        composed = Composed(text="")
+        for tried in range(_TRIES if most else 0):
+            composed = compose(int(most * _SHRINK**tried))
+            composed = replace(composed, text=sanitise(self.drafts.redact(composed.text)))
+            if size(composed.text) <= most:
                 return composed
-            part *= 0.8
+        return replace(composed, text=cut(composed.text, most))
 
     def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
         document, path = self._document(session, sources)
@@ -200,17 +219,24 @@ class Recollection:
         return [*self._redacted(texts[:half]), *self._redacted(texts[half:])]
 
 
-def _size(session: Session, window: int, percent: float) -> int:
+def _budget(session: Session, window: int, percent: float) -> int:
     """Bytes for a prompt that does not begin its context with a warning."""
     usage = session.context.usage
     compacts_at = usage.compacts_at if usage is not None else None
     marks = monitor.marks(session.thresholds, window, compacts_at)
     warns_at = next((mark.tokens for mark in marks if mark.level is Level.WARNING), None)
-    most = recollection.budget(percent, window, warns_at)
-    if not session.wrapped:
-        return most
-    # Nothing is typed there: it has to fit through what its hooks carry.
-    return min(most, max((way.limit or 0 for way in session.ways), default=0) - ENVELOPE)
+    return recollection.budget(percent, window, warns_at)
+
+
+def _carried(session: Session) -> int:
+    """Bytes of the longest text its agent can be told: what is longer would wait for ever. None
+    where no route is left that it could come by."""
+    limits = [
+        recollection.LONGEST if way.limit is None else way.limit - ENVELOPE
+        for way in session.ways
+        if way.route in _TELLING
+    ]
+    return max(limits, default=0)
 
 
 def _delivered(session: Session, crash: Crash) -> tuple[Request, ...]:

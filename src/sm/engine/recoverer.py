@@ -80,7 +80,9 @@ class Recoverer:
         sessions: Callable[[], Iterable[Session]],
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
+        keep_crash: Callable[[Session], Awaitable[None]],
     ) -> None:
+        """``keep_crash``: what the dead agent's terminal shows is gone with its next start."""
         self._terminal = terminal
         self._processes = processes
         self._dialects = dialects
@@ -91,6 +93,7 @@ class Recoverer:
         self._sessions = sessions
         self._next_commit = next_commit
         self._message = message
+        self._keep_crash = keep_crash
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
 
@@ -111,6 +114,8 @@ class Recoverer:
             # It may have run: to be asked again, which finds what was started.
             return TerminalLost(reason=str(error))
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
+            # Lent for this one try: whoever asks again lends theirs again.
+            self._launcher.forget_unkept(session.id)
             return RecoveryFailed(recovery=recovery.id, reason=str(error))
 
     async def _room(self, session: SessionId) -> None:
@@ -136,6 +141,7 @@ class Recoverer:
         begun = await self._begun(session, recovery)
         if begun is not None:
             return begun
+        await self._keep_crash(session)
         survivors = await self._laid_to_rest(session)
         plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
         there = await self._terminal.find(session.id)
@@ -184,7 +190,7 @@ class Recoverer:
         """What the dead agent has left running, in words. The agent itself is not left: one that
         outlived its terminal would work beside the one that is started in its place."""
         pane = session.pane
-        if pane is not None and await asyncio.to_thread(self._launcher.inquest.lives, session):
+        if pane is not None and await self._launcher.inquest.lives(session):
             await self._processes.end(pane.pid, pane.started)
         return await asyncio.to_thread(self._survivors, session)
 

@@ -46,10 +46,13 @@ class Environments(Protocol):
     """What agents are started with, as far as it is kept."""
 
     def environment(self, session: SessionId) -> dict[str, str]:
-        """Raises OSError where it is not kept."""
+        """Raises FileNotFoundError where it is not kept, and OSError where it cannot be read."""
 
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
         """Keep one in the place of one that was not kept."""
+
+    def forget_unkept(self, session: SessionId) -> None:
+        """Remove it, unless environments are kept until their sessions end."""
 
     def with_sm(self, environment: Mapping[str, str]) -> dict[str, str]: ...
 
@@ -125,13 +128,13 @@ class Recoveries:
         crash = session.crash or Crash(
             at=self._clock.now(), cause=Cause.UNKNOWN, words="it has not crashed"
         )
+        if not await asyncio.to_thread(self._is_kept, session):
+            raise RefusedError(f"{session.name}: {_NOT_KEPT}")
         try:
             plan = await self._recoverer.plan(session, crash, manner)
             return session, plan, await asyncio.to_thread(self._recoverer.shown, plan.line)
-        except (LaunchFailedError, RecoveryImpossibleError) as error:
+        except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             raise RefusedError(f"{session.name}: {error}") from None
-        except OSError:
-            raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
         """Make a session ours whose wrapper was killed; None if it was ours already."""
@@ -150,6 +153,7 @@ class Recoveries:
             messages=past.messages,
             handoffs=past.handoffs,
         )
+        self._environments.forget_unkept(left.id)
         self._own(left.id)
         return await self._loop.post(left.id, event)
 
@@ -181,12 +185,22 @@ class Recoveries:
 
     def _lend(self, session: Session, environment: Mapping[str, str] | None) -> None:
         """Where the agent's own environment is not kept, that of whoever asks has to do."""
+        if self._is_kept(session):
+            return
+        if environment is None:
+            raise RefusedError(f"{session.name}: {_NOT_KEPT}")
+        self._lent(session.id, environment)
+
+    def _is_kept(self, session: Session) -> bool:
         try:
             self._environments.environment(session.id)
-        except OSError:
-            if environment is None:
-                raise RefusedError(f"{session.name}: {_NOT_KEPT}") from None
-            self._lent(session.id, environment)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            # It may well be there: another is not to be put in its place.
+            why = f"the environment it was started with cannot be read ({error.strerror})"
+            raise RefusedError(f"{session.name}: {why}. Try again.") from None
+        return True
 
     def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
         lent = self._environments.with_sm(self._clean(environment))

@@ -1,9 +1,9 @@
 """Takes snapshots: what terminals hold is kept while they live, for when they do not.
 
-At each turn's end, when an agent crashed, and on a heartbeat where something is new. One after
-another, and of one session only every few seconds: an end that comes in between is kept a moment
-later, never left out. Costs nothing while nobody does anything. What fails is told once, and tried
-again later: a session is worth no less for it.
+At each turn's end, when an agent crashed (before it is brought back), and on a heartbeat where
+something is new. One after another, and of one session only every few seconds: an end that comes
+in between is kept a moment later, never left out. Costs nothing while nobody does anything. What
+fails is told once, and tried again later: a session is worth no less for it.
 """
 
 import asyncio
@@ -149,6 +149,15 @@ class Photographer:
         except Exception as error:  # noqa: BLE001 - one session's oddity must not cost the others'
             self._failed(session_id, repr(error), again=False)
         return None
+
+    async def keep_crash(self, session: Session) -> None:
+        """Keep what a dead agent's pane shows before another stands in it, unless that is kept."""
+        if not self._rules.enabled or session.pane is None:
+            return
+        died_at = session.crash.at if session.crash is not None else 0.0
+        last = await self.last(session.id)
+        if last is None or last.at < died_at:
+            await self.take(session.id, Why.CRASH)
 
     async def ask(self, session: Session) -> Snapshot:
         """The same for a person. Raises RefusedError, with what to do instead."""
