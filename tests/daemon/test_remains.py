@@ -1,13 +1,18 @@
 """What a killed run leaves behind: its secrets go, its work stays."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
 from sm.api.runs import Run, home_of_run, write_run
-from sm.core.ids import SessionId
+from sm.core.crash import Cause, Crash, Recovery, RecoveryState
+from sm.core.ids import RecoveryId, SessionId
 from sm.core.launch import AgentLine
-from sm.daemon.remains import tidy_runs
+from sm.core.recovery import TIMER, is_over
+from sm.core.state import Exit
+from sm.daemon.remains import let_be, tidy_runs
 from sm.settings.home import Home
+from tests.core.samples import IDLE
 
 NOW = 1_700_000_000.0
 
@@ -47,3 +52,16 @@ def test_a_pid_that_was_given_again_is_somebody_elses(tmp_path: Path) -> None:
     begun(home, "aaaaaaaa", 1)
 
     assert tidy_runs(home, {1: 8}.get) == ["aaaaaaaa"]
+
+
+def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
+    """Neither after the pause it was in, nor because it was just being brought back."""
+    end = Exit(status=None, signal=9, intended=False)
+    pausing = replace(IDLE, exit=end).with_timer(TIMER, NOW + 60)
+    crash = Crash(at=NOW, cause=Cause.SIGNAL, words="signal 9")
+    recovery = Recovery(id=RecoveryId("1"), crash=crash, by="sm", asked_at=NOW)
+    asked = replace(IDLE, exit=end).with_recovery(recovery)
+
+    assert is_over(let_be(pausing, NOW))
+    assert is_over(let_be(asked, NOW))
+    assert let_be(asked, NOW).recoveries[-1].state is RecoveryState.FAILED
