@@ -101,6 +101,8 @@ class Agent:
     lines: tuple[str, ...] = ()
     """What its pane shows in place of its prompt box."""
     stopped: bool = False
+    unkillable: bool = False
+    """It waits for a disk that does not answer: no signal is heard."""
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
@@ -672,8 +674,10 @@ class ProcessTable:
         return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 
     async def end(self, pid: int, started: int) -> bool:
-        self._at(pid).die()
-        return True
+        agent = self._at(pid)
+        if not agent.unkillable:
+            agent.die()
+        return agent.dead
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
         self.watched[pid] = ended
