@@ -302,3 +302,15 @@ async def test_panes_that_are_there_are_not_asked_for(ada: Seen) -> None:
 
     assert ada.state() is State.IDLE
     assert ada.count("AgentExited") == ada.count("TerminalLost") == 0
+
+
+async def test_a_list_of_panes_that_cannot_be_read_ends_no_watching(ada: Seen) -> None:
+    """The next one is."""
+    ada.agent.gone = ada.rig.world.babbles = True
+    await ada.engine.watch.find_closed()
+    assert ada.state() is State.IDLE
+
+    ada.rig.world.babbles = False
+    await ada.engine.watch.find_closed()
+
+    assert ada.state() is State.CRASHED

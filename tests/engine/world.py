@@ -429,6 +429,8 @@ class World:
     dumps: int = 0
     """How often what a pane holds was asked for."""
     silent: bool = False
+    babbles: bool = False
+    """The list of panes is none that anybody could read."""
     """tmux does not answer, and does nothing either."""
     hang: str | None = None
     """The next call raises, ``before`` or ``after`` it was carried out."""
@@ -502,6 +504,8 @@ class World:
 
     async def panes(self) -> list[PaneStatus]:
         self._answers()
+        if self.babbles:
+            raise ValueError("not enough values to unpack")
         return [
             PaneStatus(
                 id=agent.pane.id, sm_session=agent.session, tmux_session=agent.tmux_name,

@@ -121,6 +121,9 @@ class Watch:
             there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
         except TerminalUnreachableError:
             return
+        except Exception as error:  # noqa: BLE001 - one odd answer must not end the watching
+            self._log.warning("A look for closed panes failed", exc_info=error)
+            return
         ours = [s for s in self._loop.sessions if s.alive and not s.adopted]
         for session in ours:
             if session.pane is not None and (session.id, session.pane.id) not in there:
