@@ -4,11 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from sm.cli.main import COMMANDS
+from sm.cli.main import COMMANDS, parser
 from tests.cli.conftest import refusal
 from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
@@ -71,6 +72,12 @@ def test_every_command_has_help_with_an_example_and_its_flags(sm: Sm, command: s
     assert f"\nexample:\n  {'eval' if command == 'completion' else 'sm ' + command}" in shown
     flags = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", shown))
     assert set(FLAGS[command].split()) <= flags
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_of_every_command_it_is_known_whether_json_was_asked_for(command: str) -> None:
+    """Also of one that has none: then its output is for people."""
+    assert parser(import_module(f"sm.cli.{command}"), command).get_default("json") is False
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(sm: Sm) -> None:

@@ -213,6 +213,30 @@ def test_a_deleted_socket_comes_back(own: Sm) -> None:
     assert stat.S_IMODE(own.home.socket.stat().st_mode) == 0o600
 
 
+TRIED_TWICE = """
+import fcntl
+from sm.daemon import parent
+from sm.settings.home import Home
+
+home = Home.from_environment()
+home.make()
+worker = ["/bin/sh", "-c", f"exit {parent.HOPELESS}"]
+with home.lock.open("w") as asking:
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    print(parent.run(worker, taken=75))
+print(parent.run(worker, taken=75))
+"""
+
+
+def test_a_lock_that_somebody_looked_at_is_taken_at_the_next_try(fresh: Sm) -> None:
+    """A command that asks whether a daemon runs holds it for an instant."""
+    tried = subprocess.run(
+        [sys.executable, "-c", TRIED_TWICE], env=fresh.environment, capture_output=True, text=True
+    )
+
+    assert (tried.stdout.split(), tried.stderr) == (["75", str(parent.HOPELESS)], "")
+
+
 def test_the_socket_is_closed_to_others_and_an_old_one_is_replaced(tmp_path: Path) -> None:
     """Left over from a crash; whatever the umask."""
     home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=False)

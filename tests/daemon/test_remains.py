@@ -1,13 +1,22 @@
 """What a killed run leaves behind: its secrets go, its work stays."""
 
+import asyncio
+import json
+from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
+from sm.adapters.store import open_store
 from sm.api.runs import Run, home_of_run, write_run
-from sm.core.ids import SessionId
+from sm.core.crash import Cause, Crash, Recovery, RecoveryState
+from sm.core.ids import RecoveryId, SessionId
 from sm.core.launch import AgentLine
-from sm.daemon.remains import tidy_runs
+from sm.core.recovery import TIMER, is_over
+from sm.core.state import Exit
+from sm.daemon.remains import let_be, tidy_runs
 from sm.settings.home import Home
+from tests.core.samples import IDLE
+from tests.kit.sm import Sm
 
 NOW = 1_700_000_000.0
 
@@ -42,8 +51,43 @@ def test_a_killed_run_is_not_asked_any_more(tmp_path: Path) -> None:
     assert home_of_run(home, "bbbbbbbb").socket.exists()
 
 
+def test_a_run_with_a_damaged_store_keeps_no_daemon_from_starting(fresh: Sm) -> None:
+    """It is left as it is, and the log says why."""
+    fresh.home.make()
+    begun(fresh.home, "aaaaaaaa", 1)
+    store = home_of_run(fresh.home, "aaaaaaaa").store
+    asyncio.run(_made(store))
+    damaged = store.read_bytes().replace(b"CREATE TABLE session", b"CREATE \xff\xfe\xfd session")
+    store.write_bytes(damaged)
+
+    fresh.run("daemon", "start")
+
+    assert fresh.health()["restarts"] == 0
+    logged = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
+    told = [line for line in logged if line["event"] == "A killed run cannot be taken over"]
+    assert [(line["run"], str(store) in line["why"]) for line in told] == [("aaaaaaaa", True)]
+    assert store.read_bytes() == damaged
+
+
+async def _made(store: Path) -> None:
+    await (await open_store(store)).close()
+
+
 def test_a_pid_that_was_given_again_is_somebody_elses(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
     begun(home, "aaaaaaaa", 1)
 
     assert tidy_runs(home, {1: 8}.get) == ["aaaaaaaa"]
+
+
+def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
+    """Neither after the pause it was in, nor because it was just being brought back."""
+    end = Exit(status=None, signal=9, intended=False)
+    pausing = replace(IDLE, exit=end).with_timer(TIMER, NOW + 60)
+    crash = Crash(at=NOW, cause=Cause.SIGNAL, words="signal 9")
+    recovery = Recovery(id=RecoveryId("1"), crash=crash, by="sm", asked_at=NOW)
+    asked = replace(IDLE, exit=end).with_recovery(recovery)
+
+    assert is_over(let_be(pausing, NOW))
+    assert is_over(let_be(asked, NOW))
+    assert let_be(asked, NOW).recoveries[-1].state is RecoveryState.FAILED

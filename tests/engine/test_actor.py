@@ -243,7 +243,7 @@ async def test_the_person_is_told_once_whoever_asks_how_often(stage: Stage) -> N
         [PersonTold(words=words, evidence="listed, shown on 1 terminal")],
         [PersonTold(words=words, evidence="was told before")],
     ]
-    assert [(n.session, n.words) for n in stage.person.all()] == [(ADA, words)]
+    assert [(n.session, n.words) for n in await stage.person.all()] == [(ADA, words)]
     assert stage.world.calls.count(f"tell {words}") == 1
 
 

@@ -97,6 +97,20 @@ async def test_an_agent_that_outlived_its_pane_is_ended_first(rig: Rig) -> None:
     assert session.recovery is not None
 
 
+async def test_nothing_is_started_beside_an_agent_that_does_not_end(rig: Rig) -> None:
+    """Both would write the same conversation."""
+    async with rig.running() as engine:
+        agent = await rig.start(engine)
+        await died(rig, engine, agent)
+        agent.dead, agent.gone, agent.unkillable = False, True, True
+        await asked(engine)
+        session = await until(engine, RecoveryState.FAILED)
+
+        pid = agent.pane.pid
+        assert session.recoveries[-1].steps[-1].evidence == f"process {pid} does not end"
+    assert "relaunch ada" not in rig.world.calls
+
+
 async def test_a_recovery_that_is_over_starts_nothing(rig: Rig) -> None:
     async with rig.running() as engine:
         await rig.start(engine)

@@ -29,5 +29,7 @@ async def test_the_same_words_about_something_else_are_told_again(tmp_path: Path
     assert await told(IDLE, "loop at noon") == "was told before"
     assert await told(IDLE, "loop at midnight") == first
 
-    assert [(n.session, n.words, n.seen) for n in person.all()] == [(IDLE.id, WORDS, False)] * 2
-    assert person.all()[0].at == NOON
+    assert [(n.session, n.words, n.seen) for n in await person.all()] == [
+        (IDLE.id, WORDS, False)
+    ] * 2
+    assert (await person.all())[0].at == NOON

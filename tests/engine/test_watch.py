@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from sm.core.ids import RecoveryId
 from sm.core.state import State
 from sm.core.terminal import Sign
 from sm.core.turn import STATUS_FOLLOWS_WITHIN
@@ -180,6 +181,21 @@ async def test_a_death_is_told_when_the_process_ends(ada: Seen) -> None:
     assert ada.rig.processes.watched == {}, "nobody waits for it any more"
 
 
+async def test_an_agent_that_is_back_at_once_is_watched_alone(ada: Seen) -> None:
+    """Nothing is kept of the one before, though nobody looked while it was gone."""
+    before = ada.agent.pane.pid
+    ada.agent.die(status=2)
+    await ada.engine.watch.inspect(ADA)
+    await ada.engine.recoveries.request(
+        "ada", by="you", recovery_id=RecoveryId("r1"), manner=None, environment=None
+    )
+    assert await ada.engine.loop.wait_until(lambda: ada.engine.session(ADA).alive, 1)
+    assert ada.agent.pane.pid != before
+    await asyncio.sleep(1)
+
+    assert list(ada.rig.processes.watched) == [ada.agent.pane.pid]
+
+
 async def test_an_ended_session_needs_its_environment_no_more(ada: Seen) -> None:
     """It ended by itself; the caller's environment is forgotten as after a kill."""
     ada.agent.die(status=0)
@@ -320,3 +336,15 @@ async def test_panes_that_are_there_are_not_asked_for(ada: Seen) -> None:
 
     assert ada.state() is State.IDLE
     assert ada.count("AgentExited") == ada.count("TerminalLost") == 0
+
+
+async def test_a_list_of_panes_that_cannot_be_read_ends_no_watching(ada: Seen) -> None:
+    """The next one is."""
+    ada.agent.gone = ada.rig.world.babbles = True
+    await ada.engine.watch.find_closed()
+    assert ada.state() is State.IDLE
+
+    ada.rig.world.babbles = False
+    await ada.engine.watch.find_closed()
+
+    assert ada.state() is State.CRASHED

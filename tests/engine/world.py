@@ -102,6 +102,8 @@ class Agent:
     lines: tuple[str, ...] = ()
     """What its pane shows in place of its prompt box."""
     stopped: bool = False
+    unkillable: bool = False
+    """It waits for a disk that does not answer: no signal is heard."""
     foreground: bool = True
     stuck: asyncio.Event | None = None
     """A look at it takes until this is set."""
@@ -428,6 +430,8 @@ class World:
     dumps: int = 0
     """How often what a pane holds was asked for."""
     silent: bool = False
+    babbles: bool = False
+    """The list of panes is none that anybody could read."""
     """tmux does not answer, and does nothing either."""
     hang: str | None = None
     """The next call raises, ``before`` or ``after`` it was carried out."""
@@ -501,6 +505,8 @@ class World:
 
     async def panes(self) -> list[PaneStatus]:
         self._answers()
+        if self.babbles:
+            raise ValueError("not enough values to unpack")
         return [
             PaneStatus(
                 id=agent.pane.id, sm_session=agent.session, tmux_session=agent.tmux_name,
@@ -682,8 +688,10 @@ class ProcessTable:
         return self.tree(agent.pane.pid) if agent is not None and agent.owner is None else []
 
     async def end(self, pid: int, started: int) -> bool:
-        self._at(pid).die()
-        return True
+        agent = self._at(pid)
+        if not agent.unkillable:
+            agent.die()
+        return agent.dead
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
         self.watched[pid] = ended

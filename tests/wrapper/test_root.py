@@ -180,6 +180,77 @@ def test_without_recovery_a_crash_is_the_end() -> None:
         desk.expect_nothing_left()
 
 
+AUTO = f"{CONFIG}\n[recovery]\nauto_recover = true\n"
+
+
+def _pausing(desk: Desk) -> Run:
+    """A run whose agent died three times: the next one comes after five seconds."""
+    ended: list[int | None] = [None]
+    run = _idle(desk, "%say hello")
+    for _ in range(3):
+        wait_until(lambda: run.agent not in ended, 20, seen=run.report)
+        ended.append(_killed(run))
+    wait_until(lambda: _said_last(run).endswith(" in 5 s. To leave: Ctrl-C"), 20, seen=run.report)
+    return run
+
+
+def _killed(run: Run) -> int | None:
+    """The agent, which dies of it."""
+    agent = run.agent
+    assert agent is not None
+    os.kill(agent, signal.SIGKILL)
+    return agent
+
+
+def _said_last(run: Run) -> str:
+    """What sm wrote last into the terminal."""
+    return [line for line in run.shell.history().splitlines() if line.startswith("[sm] ")][-1]
+
+
+def test_ctrl_c_leaves_a_run_that_waits_for_its_next_agent() -> None:
+    """At once, with an interrupt's exit code; the session is there for whoever asks for it."""
+    with run_desk(config=AUTO) as desk:
+        run = _pausing(desk)
+        run.shell.press("C-c")
+
+        assert run.ended(4) == 130
+        assert f"To bring {run.name} back, in tmux: sm recover {run.name}" in run.shell.history()
+        assert "back at work" in desk.sm("recover", run.name)
+        desk.sm("kill", run.name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_run_that_waits_for_its_next_agent(number: signal.Signals) -> None:
+    with run_desk(config=AUTO) as desk:
+        run = _pausing(desk)
+        os.kill(run.pid, number)
+
+        assert run.ended(4) == 128 + number
+        assert [one["state"] for one in desk.json("ls")] == ["crashed"]
+
+
+def test_a_closed_window_ends_a_run_that_waits_for_its_next_agent() -> None:
+    """Nobody reads its last words; that it is over is known all the same."""
+    with run_desk(config=AUTO) as desk:
+        run = _pausing(desk)
+        wrapper = run.pid
+        desk.tmux.run("kill-pane", "-t", run.shell.pane)
+
+        wait_until(lambda: not alive(wrapper), 4)
+        assert run.file["code"] == 128 + signal.SIGHUP
+        assert [one["state"] for one in desk.json("ls")] == ["crashed"]
+
+
+def test_an_agent_told_to_end_is_not_brought_back() -> None:
+    """Its signal looks like a crash, but was meant."""
+    with run_desk(config=AUTO) as desk:
+        run = _idle(desk, "%say hello")
+        os.kill(run.pid, signal.SIGTERM)
+
+        assert run.ended(4) == 143
+        assert run.file["ended_at"] is not None
+
+
 def test_the_terminal_is_as_it_was(desk: Desk) -> None:
     """After a clean end, and after an agent that died in raw mode."""
     for ending in ("%exit", "%crash SIGKILL"):

@@ -121,7 +121,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
 
 def _tell_news(name: str, parsed: "argparse.Namespace") -> None:
     """What nobody has seen yet, below the output of a command for people."""
-    is_for_people = name not in TELLS_NO_NEWS and not getattr(parsed, "json", False)
+    is_for_people = name not in TELLS_NO_NEWS and not parsed.json
     if is_for_people and sys.stdout.isatty():
         from sm.cli import unseen
 
@@ -158,6 +158,8 @@ def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
         epilog=f"example:\n  {command.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    # Also of a command that has no such output.
+    made.set_defaults(json=False)
     command.add_arguments(made)
     return made
 

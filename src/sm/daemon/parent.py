@@ -35,8 +35,7 @@ def run(worker: Sequence[str], *, taken: int = 0) -> int:
     """Hold the sockets until told to stop. ``taken``: the status if another daemon runs."""
     home = Home.from_environment()
     home.make()
-    # The folder first: it cannot be deleted while the store is in it, as the file can.
-    if not lock_folder(home) or not lock_file(home):
+    if not lock(home):
         return taken
     os.chdir("/")
     parent = Parent(worker, home)
@@ -48,10 +47,20 @@ def run(worker: Sequence[str], *, taken: int = 0) -> int:
         home.pid.unlink(missing_ok=True)
 
 
-def lock_folder(home: Home) -> bool:
-    """Keep other daemons off this state, whatever happens to the lock's file."""
+def lock(home: Home) -> bool:
+    """Keep other daemons off this state, whatever happens to the lock's file. All or nothing:
+    whoever tries again must not find the folder locked by themselves."""
+    # The folder first: it cannot be deleted while the store is in it, as the file can.
+    folder = os.open(home.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if _lock_folder(folder) and lock_file(home):
+        return True
+    os.close(folder)
+    return False
+
+
+def _lock_folder(folder: int) -> bool:
     try:
-        return _lock(os.open(home.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        return _lock(folder)
     except OSError:
         # Not every network file system locks folders; the file is left.
         return True
@@ -59,19 +68,22 @@ def lock_folder(home: Home) -> bool:
 
 def lock_file(home: Home, *, inherited: bool = True) -> bool:
     """The lock by which commands see that a daemon runs."""
-    lock = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    return _lock(lock, inherited=inherited)
+    file = os.open(home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    is_ours = False
+    try:
+        is_ours = _lock(file, inherited=inherited)
+    finally:
+        if not is_ours:
+            os.close(file)
+    return is_ours
 
 
 def _lock(file: int, *, inherited: bool = True) -> bool:
     """Held until the last process with this file is gone; False if somebody else holds it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
-        if isinstance(error, BlockingIOError):
-            return False
-        raise
+    except BlockingIOError:
+        return False
     # The worker keeps the lock too: while an orphan lives, no second daemon begins.
     os.set_inheritable(file, inherited)
     return True

@@ -13,8 +13,10 @@ from pathlib import Path
 from sm.adapters.folders import SessionFolders
 from sm.adapters.store import StoreError, open_store
 from sm.api.runs import Run, home_of_run, runs, write_run
+from sm.core.crash import RecoveryState
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
+from sm.core.recovery import ASK_AGAIN, TIMER
 from sm.core.state import Session
 from sm.engine.engine import Engine
 from sm.engine.recoveries import Past
@@ -71,6 +73,8 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
     if left is not None and is_crash and not left.kill_requested:
         folders = SessionFolders(home)
         folders.inherit(session_id, SessionFolders(own).folder(session_id))
+        if run["code"] is not None:
+            left = let_be(left, now)
         words = f"its sm run (process {run['pid']}) was killed"
         await engine.recoveries.inherit(left, past, evidence=words)
         _take_spool(own, home)
@@ -81,6 +85,15 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
         Path(run["socket"]).unlink(missing_ok=True)
         write_run(own, {**run, "ended_at": now})
     return True
+
+
+def let_be(session: Session, now: float) -> Session:
+    """Of a run that ended by itself: whoever left it waits for no agent that comes by itself."""
+    session = session.with_timer(TIMER, None).with_timer(ASK_AGAIN, None)
+    if session.recovery is None:
+        return session
+    over = session.recovery.moved(RecoveryState.FAILED, now, "its sm run was left")
+    return session.with_recovery(over)
 
 
 async def _left(own: Home, session_id: SessionId) -> tuple[Session | None, Past]:

@@ -350,7 +350,7 @@ class Notices(Protocol):
     async def tell(self, notice: PersonNotice) -> str:
         """Tell it once, on every way there is; in words, what was done. Never raises."""
 
-    def all(self) -> list[PersonNotice]:
+    async def all(self) -> list[PersonNotice]:
         """What was told and not cleared, oldest first."""
 
     async def see(self, notices: Collection[str]) -> None:

@@ -191,7 +191,9 @@ class Recoverer:
         outlived its terminal would work beside the one that is started in its place."""
         pane = session.pane
         if pane is not None and await self._launcher.inquest.lives(session):
-            await self._processes.end(pane.pid, pane.started)
+            has_ended = await self._processes.end(pane.pid, pane.started)
+            if not has_ended:
+                raise RecoveryImpossibleError(f"process {pane.pid} does not end")
         return await asyncio.to_thread(self._survivors, session)
 
     def _survivors(self, session: Session, new: int | None = None) -> tuple[str, ...]:

@@ -77,13 +77,21 @@ class Watch:
         for session in self._loop.sessions:
             process = session.pane and (session.pane.pid, session.pane.started)
             if session.alive and process and self._followed.get(session.id) != process:
+                # An agent that came back at once: its death was seen by nobody here.
+                self._let_go(session.id)
                 self._followed[session.id] = process
                 self._processes.watch(*process, self._died(session.id))
             elif session.exit is not None and session.id in self._followed:
-                self._processes.unwatch(*self._followed.pop(session.id))
+                self._let_go(session.id)
                 self._seen.pop(session.id, None)
                 if session.state is State.ENDED:
                     self._launcher.forget(session.id)
+
+    def _let_go(self, session_id: SessionId) -> None:
+        """Of the process that was followed, if one was."""
+        process = self._followed.pop(session_id, None)
+        if process is not None:
+            self._processes.unwatch(*process)
 
     def _died(self, session_id: SessionId) -> Callable[[], None]:
         return lambda: self._deaths.put_nowait(session_id)
@@ -122,6 +130,9 @@ class Watch:
         try:
             there = {(pane.sm_session, pane.id) for pane in await self._terminal.panes()}
         except TerminalUnreachableError:
+            return
+        except Exception as error:  # noqa: BLE001 - one odd answer must not end the watching
+            self._log.warning("A look for closed panes failed", exc_info=error)
             return
         ours = [s for s in self._loop.sessions if s.alive and not s.adopted]
         for session in ours:

@@ -9,7 +9,7 @@ from sm.web.endpoint import Call, Endpoint, Query
 
 async def list_(call: Call) -> list[NoticeView]:
     only_new = call.query["unseen"]
-    found = [n for n in call.engine.notices.all() if not (only_new and n.seen)]
+    found = [n for n in await call.engine.notices.all() if not (only_new and n.seen)]
     return [notice_view(call.engine, notice) for notice in found]
 
 

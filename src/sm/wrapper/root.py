@@ -7,6 +7,7 @@ process is our child and ends with us, whatever ends us.
 
 import asyncio
 import contextlib
+import math
 import os
 import shutil
 import socket
@@ -35,7 +36,7 @@ from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import AUTO
-from sm.core.recovery import is_over, is_recoverable
+from sm.core.recovery import TIMER, is_over, is_recoverable
 from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
@@ -122,11 +123,18 @@ class Wrapper:
         self._stopping = asyncio.Event()
         self._folders = SessionFolders(own)
         self._processes = ProcessTable()
+        self._news = asyncio.Event()
+        """Something was stored, or we were told to end."""
         self._terminal = PtyTerminal(
-            started=self._processes.started, render=render, between=self._told
+            started=self._processes.started,
+            render=render,
+            between=self._told,
+            on_dismissed=self._news.set,
         )
         self._running: Engine | None = None
         self._listeners: list[socket.socket] = []
+        self._waits_until = 0.0
+        """The end of the pause that the person was told of."""
         self._is_left = False
         """Whether the session may be brought back, by the daemon."""
         self._channels = ChannelBook(home.channels, registry(settings), asked["channel"])
@@ -209,7 +217,9 @@ class Wrapper:
 
     def _may_return(self, session: Session) -> bool:
         """Whether there is something to go on with, which an agent begins with its first prompt."""
-        is_crash = is_recoverable(session) and self._terminal.dismissed is None
+        # An agent that we ended because we were told to did not crash.
+        is_unasked = self._terminal.dismissed is None or self._terminal.is_waiting
+        is_crash = is_recoverable(session) and is_unasked
         record, number = session.context.transcript, session.context.number
         is_begun = number > 1 or (record is not None and Path(record).exists())
         return is_crash and is_begun and self._settings.recovery.enabled
@@ -219,7 +229,8 @@ class Wrapper:
         exit_ = session.exit
         if exit_ is None:
             return (await self._terminal.exited()).code
-        if exit_.signal is None and exit_.status is None and self._terminal.dismissed is not None:
+        is_unsaid = exit_.signal is None and exit_.status is None
+        if self._terminal.dismissed is not None and (is_unsaid or self._terminal.is_waiting):
             return SIGNALLED + self._terminal.dismissed
         if session.kill_requested:
             return (await self._terminal.exited()).code
@@ -262,8 +273,19 @@ class Wrapper:
 
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end, if it is one: an agent that died may be brought back."""
+        async with asyncio.TaskGroup() as tasks:
+            hearing = tasks.create_task(self._hear(engine))
+            await self._until_over(engine)
+            hearing.cancel()
+
+    async def _hear(self, engine: Engine) -> None:
+        while True:
+            await engine.loop.next_commit()
+            self._news.set()
+
+    async def _until_over(self, engine: Engine) -> None:
         missing = None
-        while not is_over(session := engine.session(self._id)):
+        while not self._is_over(session := engine.session(self._id)):
             now = time.monotonic()
             is_there = session.exit is not None
             is_there = is_there or await self._terminal.find(self._id) is not None
@@ -271,9 +293,29 @@ class Wrapper:
             if missing is not None and now - missing > UNHEARD:
                 # A full disk takes no event. Nobody must sit before a dead terminal for that.
                 return
+            if session.exit is not None:
+                self._wait(session)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNHEARD):
-                    await engine.loop.next_commit()
+                    await self._news.wait()
+            self._news.clear()
+
+    def _is_over(self, session: Session) -> bool:
+        """Whoever tells us to end wants no other agent to come."""
+        is_left = self._terminal.dismissed is not None and session.exit is not None
+        return is_left or is_over(session)
+
+    def _wait(self, session: Session) -> None:
+        """For the next agent: the person is told so once, and may leave."""
+        self._terminal.wait()
+        timer = session.timer(TIMER)
+        if timer is None or timer.due == self._waits_until or session.crash is None:
+            return
+        self._waits_until = timer.due
+        pause = math.ceil(timer.due - time.time())
+        if pause > 0:
+            words = f"{session.crash.words}: {session.name} is started again in {pause} s"
+            self._terminal.say(f"[sm] {words}. To leave: Ctrl-C")
 
     def _told(self) -> str:
         """What the person is to know, between two agents."""
@@ -312,15 +354,15 @@ class Wrapper:
         is_unsaid = is_unsaid and not self._is_left
         if is_unsaid and self._terminal.dismissed is None and not session.kill_requested:
             # It could not be started, or not again for its next context.
-            sys.stderr.write(f"sm: {session.verdict.says}\n")
+            _tell(f"sm: {session.verdict.says}\n")
         if session.walkaway is not None and session.walkaway.over:
             # Only now: its agent had the screen.
-            sys.stderr.write(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
+            _tell(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
         if self._is_left and session.crash is not None:
             # Below where it stood, in the place of what it has drawn there.
             below = "\n\x1b[J" if sys.stderr.isatty() else ""
             again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
-            sys.stderr.write(f"{below}sm: {session.crash.words}. {again}\n")
+            _tell(f"{below}sm: {session.crash.words}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)
@@ -357,6 +399,12 @@ class Wrapper:
             drained = tasks.create_task(intake.run())
             await serve(app, guarded, self._listeners, self._stopping)
             drained.cancel()
+
+
+def _tell(words: str) -> None:
+    """To the person; a window that was closed must not keep the end from being noted."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(words)
 
 
 def _restarts(asked: RunRequest, settings: Settings) -> int:

@@ -1,5 +1,8 @@
 """The person told on every way there is, though some of them fail."""
 
+import asyncio
+import os
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,7 +71,7 @@ async def test_no_secret_no_control_and_no_novel_is_told(desk: Desk) -> None:
     """It is shown on terminals and kept."""
     await desk.tell("key sk-secret\n\x1b[31m" + "x" * 1000)
 
-    [notice] = desk.person.all()
+    [notice] = await desk.person.all()
     assert desk.shown == [notice.words]
     assert notice.words.startswith("key [redacted:key] [31mxxx")
     assert len(notice.words) == 400
@@ -94,7 +97,25 @@ async def test_seen_and_cleared(desk: Desk) -> None:
     await desk.tell("two", 2)
     person = desk.person
     await person.see({"n1"})
-    assert [(n.words, n.seen) for n in person.all()] == [("one", True), ("two", False)]
+    assert [(n.words, n.seen) for n in await person.all()] == [("one", True), ("two", False)]
 
     assert await person.clear() == 2
-    assert desk.person.all() == []
+    assert await desk.person.all() == []
+
+
+async def test_a_list_that_is_slow_to_read_holds_nobody_up(desk: Desk) -> None:
+    """The list is behind a lock that a slow disk may hold; everybody else has other work."""
+    path, goes_on = desk.folder / "notices.json", threading.Event()
+    os.mkfifo(path)
+
+    def write() -> bool:
+        is_free = goes_on.wait(5)
+        path.write_bytes(b"[]")
+        return is_free
+
+    async def go_on() -> None:
+        goes_on.set()
+
+    is_free, *_ = await asyncio.gather(asyncio.to_thread(write), desk.person.all(), go_on())
+
+    assert is_free

@@ -41,6 +41,20 @@ async def test_every_key_is_a_byte_until_it_is_given_back(tty: int) -> None:
     assert termios.tcgetattr(tty) == before
 
 
+async def test_while_we_have_the_keys_that_interrupt_they_are_signals(tty: int) -> None:
+    """All others are bytes, for whoever reads next."""
+    console = Console(tty, tty, Nobody(), {})
+    console.take()
+    console.take(has_signals=True)
+    lflag = termios.tcgetattr(tty)[3]
+    assert lflag & termios.ISIG
+    assert not lflag & (termios.ECHO | termios.ICANON)
+
+    console.take()
+    assert not termios.tcgetattr(tty)[3] & termios.ISIG
+    console.close()
+
+
 async def test_a_keyboard_nobody_reads_keeps_its_signals(tty: int, null: int) -> None:
     """Else nobody could interrupt what reads its input from elsewhere."""
     before = termios.tcgetattr(tty)

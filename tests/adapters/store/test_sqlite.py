@@ -3,7 +3,6 @@
 # ruff: noqa: ASYNC221  nothing else runs on a test's loop: it may block
 
 import asyncio
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from sm.adapters.store.sqlite import open_sqlite
 from sm.core.state import State
 
 from . import committer
+from .disk import file_size_limit
 from .samples import NOON, entry, message, session
 
 ADA = session("ada")
@@ -205,6 +205,17 @@ async def test_a_database_of_another_program_is_left_as_it_is(path: Path) -> Non
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("recipe",)]
 
 
+async def test_damage_that_cannot_be_put_into_words_is_damage(path: Path) -> None:
+    """SQLite quotes what it has found; here that is no text."""
+    await (await open_store(path)).close()
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE TABLE session", b"CREATE \xff\xfe\xfd session")
+    )
+
+    with pytest.raises(StoreDamagedError, match="is not a readable database"):
+        await open_store(path)
+
+
 async def test_damage_is_reported_when_it_is_met(path: Path) -> None:
     """A torn page is told as such: never as an empty history."""
     store = await open_store(path)
@@ -314,14 +325,3 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """A disk that is full, as far as this process can tell."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)

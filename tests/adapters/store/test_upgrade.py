@@ -17,6 +17,7 @@ from sm.adapters.store import StoreError, open_store, schema
 from sm.adapters.store.batch import batch_of
 from sm.adapters.store.upgrade import migrate
 
+from .disk import file_size_limit
 from .samples import entry, handoff, message, session
 
 ADA = session("ada")
@@ -119,6 +120,20 @@ async def test_a_copy_is_kept_before_a_migration(tmp_path: Path) -> None:
     assert {p.name for p in tmp_path.iterdir()} == {path.name, copy.name}
     assert tables(copy) == before != tables(path)
     assert copy.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_copy_that_does_not_fit_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    """Without a way back there is no migration."""
+    path = tmp_path / "store.db"
+    await asyncio.to_thread(make_store_at, BASE, path)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE keepsake AS SELECT zeroblob(500000) AS body")
+    before = tables(path)
+
+    with file_size_limit(200_000), pytest.raises(StoreError, match="Check free space"):
+        await open_store(path)
+
+    assert tables(path) == before
 
 
 async def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:

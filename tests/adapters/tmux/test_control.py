@@ -163,7 +163,7 @@ async def test_a_missing_server_is_started_apart(rig: Rig) -> None:
 
 
 async def test_a_server_that_cannot_be_started_apart_is_started_all_the_same(rig: Rig) -> None:
-    """And that is tried once only: whatever is wrong with it stays so."""
+    """And the next one is tried apart again: what was wrong at boot need not stay so."""
     control, noted = apart_with(rig, "echo Failed to connect to bus >&2; exit 1")
     await control.start()
     try:
@@ -174,7 +174,7 @@ async def test_a_server_that_cannot_be_started_apart_is_started_all_the_same(rig
     finally:
         await control.close()
 
-    assert len(noted.read_text().splitlines()) == 1
+    assert len(noted.read_text().splitlines()) >= 2
 
 
 async def test_a_program_that_is_not_there_keeps_no_server_from_starting(rig: Rig) -> None:

@@ -68,8 +68,8 @@ class Person:
         except OSError as error:
             self._log.warning("A notice could not be listed", why=str(error))
 
-    def all(self) -> list[PersonNotice]:
-        return self._book.all()
+    async def all(self) -> list[PersonNotice]:
+        return await asyncio.to_thread(self._book.all)
 
     async def see(self, notices: Collection[str]) -> None:
         await asyncio.to_thread(self._book.see, notices)

@@ -73,17 +73,19 @@ class Console:
             # Not the terminal we are controlled by: nobody's foreground.
             return True
 
-    def take(self) -> None:
-        """Every key is a byte and every byte is shown as it is."""
+    def take(self, *, has_signals: bool = False) -> None:
+        """Every key is a byte and every byte is shown as it is. ``has_signals``: but the keys that
+        interrupt, as Ctrl-C, are signals to us."""
         if self._tty is None or self.settings is None:
             return
         with suppress(termios.error):  # it was hung up
             if not self._is_raw:
                 self.settings = termios.tcgetattr(self._tty)
             self._is_raw = True
-            termios.tcsetattr(
-                self._tty, termios.TCSANOW, _raw(self.settings, has_keyboard=self.types)
-            )
+            raw = _raw(self.settings, has_keyboard=self.types)
+            if has_signals:
+                raw[3] |= termios.ISIG
+            termios.tcsetattr(self._tty, termios.TCSANOW, raw)
 
     def give_back(self) -> None:
         """As it was when we took it. Somebody else's terminal is left as it is."""

@@ -34,7 +34,10 @@ class Foreground:
         environment: Mapping[str, str],
         patience: float = PATIENCE,
         now: Callable[[], float] = time.time,
+        on_dismissed: Callable[[], None],
     ) -> None:
+        """``on_dismissed``: called when we are told to end."""
+        self._on_dismissed = on_dismissed
         self._environment = environment
         self._patience = patience
         self._now = now
@@ -43,6 +46,8 @@ class Foreground:
         self._handlers: dict[int, object] = {}
         self.dismissed: signal.Signals | None = None
         """The signal by which we were told to end."""
+        self.is_waiting = False
+        """For the next agent. It stays so when we are told to end meanwhile."""
         self._must_stop = False
         """The agent has stopped, and so must we once its last words are shown."""
         self.child: Child | None = None
@@ -101,6 +106,8 @@ class Foreground:
             raise LaunchFailedError("the terminal is closing; nothing is started in it any more")
         if self.child is not None:
             raise LaunchFailedError("an agent is running in this terminal already")
+        self.is_waiting = False
+        self._take()
         self._tidy()
         before = self.recording
         self.recording = Recording(launch.raw_log, launch.sizes_log, console.size, now=self._now)
@@ -115,6 +122,12 @@ class Foreground:
             self._refresh_size()
             console.input.open()
         return child
+
+    def wait(self) -> None:
+        """The next agent takes its time: until it is there, the keys that interrupt are ours."""
+        if self.child is None and not self.is_waiting:
+            self.is_waiting = True
+            self._take()
 
     async def end(self) -> None:
         if self.child is not None:
@@ -201,9 +214,13 @@ class Foreground:
             self._go_on()
 
     def _continued(self) -> None:
+        self._take()
+        self._refresh_size()
+
+    def _take(self) -> None:
+        # In the background, whoever changes the terminal's settings is stopped.
         if self._console is not None and self._console.is_ours:
-            self._console.take()
-            self._refresh_size()
+            self._console.take(has_signals=self.is_waiting)
 
     # --- what the person's terminal tells ------------------------------------------------
 
@@ -228,7 +245,7 @@ class Foreground:
 
     def hung_up(self) -> None:
         """Nobody sits there any more: the agent must not either."""
-        self.dismissed = self.dismissed or signal.SIGHUP
+        self._note_dismissal(signal.SIGHUP)
         if self.child is not None:
             self.child.end_soon(signal.SIGHUP, self._patience)
         else:
@@ -243,7 +260,7 @@ class Foreground:
 
     def _pass_on(self, number: signal.Signals) -> None:
         if number is signal.SIGTERM:
-            self.dismissed = self.dismissed or number
+            self._note_dismissal(number)
         if self.child is not None:
             self.child.send(number)
         elif number is not signal.SIGTSTP:
@@ -251,6 +268,10 @@ class Foreground:
 
     def _dismiss(self, number: signal.Signals) -> None:
         """Asked to end while there was no agent to be told."""
-        self.dismissed = self.dismissed or number
+        self._note_dismissal(number)
         with suppress(asyncio.InvalidStateError):
             self.exit.set_result(Exit(pid=0, signal=number))
+
+    def _note_dismissal(self, number: signal.Signals) -> None:
+        self.dismissed = self.dismissed or number
+        self._on_dismissed()

@@ -26,6 +26,10 @@ Render = Callable[[Path, Path, int], list[str]]
 """The lines a raw log shows from an offset on, with the sizes log that belongs to it."""
 
 
+def _nothing() -> None:
+    """What happens when nobody asked to hear that we are told to end."""
+
+
 class NeverTypedError(TerminalUnreachableError):
     """Nothing is typed for a person who sits at the keyboard."""
 
@@ -42,9 +46,12 @@ class PtyTerminal:
         patience: float = PATIENCE,
         now: Callable[[], float] = time.time,
         between: Callable[[], str] = str,
+        on_dismissed: Callable[[], None] = _nothing,
     ) -> None:
-        """``between``: what the person is told when one agent has ended and another begins."""
+        """``between``: what the person is told when one agent has ended and another begins;
+        ``on_dismissed``: called when we are told to end."""
         self._between = between
+        self._on_dismissed = on_dismissed
         self._started = started
         self._render = render
         self._environment = environment
@@ -64,7 +71,10 @@ class PtyTerminal:
         Needs the main thread. An agent that still runs at the end is ended.
         """
         foreground = Foreground(
-            environment=self._environment, patience=self._patience, now=self._now
+            environment=self._environment,
+            patience=self._patience,
+            now=self._now,
+            on_dismissed=self._on_dismissed,
         )
         foreground.enter(stdin, stdout)
         self._foreground = foreground
@@ -84,6 +94,15 @@ class PtyTerminal:
     def dismissed(self) -> int | None:
         """The signal by which we were told to end, if we were: nothing is launched any more."""
         return self._connected.dismissed
+
+    def wait(self) -> None:
+        """The next agent takes its time: until it is there, Ctrl-C tells us to end."""
+        self._connected.wait()
+
+    @property
+    def is_waiting(self) -> bool:
+        """For the next agent. It stays so when we are told to end meanwhile."""
+        return self._connected.is_waiting
 
     def say(self, text: str) -> None:
         """A line to the person, between two agents."""

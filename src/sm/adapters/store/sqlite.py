@@ -31,6 +31,10 @@ def open_sqlite(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> SqlStore:
         _bring_to_head(path, busy_seconds)
         return SqlStore(_engine(path, busy_seconds, "foreign_keys=ON"), place=str(path))
     except DBAPIError as error:
+        raise _explained(path, error.orig) from error
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+        # Of the copy, which SQLite makes with nobody in between; and where SQLite's own words hold
+        # what it has found, these need not be text.
         raise _explained(path, error) from error
 
 
@@ -96,13 +100,14 @@ def _copy(path: Path, revision: str) -> None:
     part.replace(copy)
 
 
-def _explained(path: Path, error: DBAPIError) -> StoreError:
-    if isinstance(error.orig, sqlite3.Error) and error.orig.sqlite_errorcode in _DAMAGED:
+def _explained(path: Path, error: BaseException | None) -> StoreError:
+    is_damaged = isinstance(error, sqlite3.Error) and error.sqlite_errorcode in _DAMAGED
+    if is_damaged or isinstance(error, UnicodeDecodeError):
         return StoreDamagedError(
-            f"{path} is not a readable database ({error.orig}). Restore it from a copy, or move "
+            f"{path} is not a readable database ({error}). Restore it from a copy, or move "
             "it away (with its -wal and -shm files) to start with an empty store."
         )
     return StoreError(
-        f"{path} cannot be opened: {error.orig}. "
+        f"{path} cannot be opened: {error}. "
         "Check free space and that no other program holds the file."
     )

@@ -204,12 +204,12 @@ class ControlClient:
                 raise
 
     async def _begin_apart(self, new: Command) -> None:
-        """Whatever comes of it, the same is asked for once more, without any of this."""
+        """Whatever comes of it, the same is asked for once more, without any of this. The next
+        server is tried like this again: a host that is just booting has not much time for us."""
         try:
             await self.program.call(*new, deadline=self._deadline, before=self._apart)
         except (TmuxError, TerminalUnreachableError) as error:
             log.info("tmux is not started in a scope of its own", reason=str(error))
-            self._apart = ()
 
     def _forget_wire(self) -> None:
         self._wire = None
