@@ -89,6 +89,26 @@ def test_wrong_usage_is_exit_2(sm: Sm) -> None:
         assert done.stderr.startswith(f"usage: sm {arguments[0]}")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["show X", "send ada X", "messages --state X", "handoffs --channel X", "new ada -- X"],
+)
+def test_an_argument_that_is_not_utf8_is_refused(sm: Sm, line: str) -> None:
+    """Nothing is stored in its place; the words show its bytes."""
+    foreign = os.fsdecode(b"caf\xe9")
+    assert refusal(sm, *(foreign if word == "X" else word for word in line.split())) == (
+        2, r"The argument 'caf\xe9' is not valid UTF-8. Write it in UTF-8.",
+    )  # fmt: skip
+
+
+def test_a_file_may_have_any_name(sm: Sm) -> None:
+    """The commands that take names of files take those that are not UTF-8."""
+    path = Path(os.fsdecode(os.fsencode(sm.work) + b"/caf\xe9.log"))
+    path.write_text("nothing secret")
+
+    assert sm.run("redact", str(path)) == "nothing secret"
+
+
 def test_a_daemon_that_cannot_be_started_is_exit_2() -> None:
     """With the reason."""
     with sm_home() as broken:

@@ -53,6 +53,9 @@ COMMANDS = {
 TAKES_REST = frozenset({"new", "run"})
 """Commands that hand on what stands behind ``--``."""
 
+TAKES_FILES = frozenset({"channel", "redact", "handoff"})
+"""Commands whose words name files and folders, which need not be UTF-8."""
+
 TELLS_NO_NEWS = frozenset({"notices", "run", "demo", "redact", "completion", "version"})
 """Commands whose output is all there is to see."""
 
@@ -95,7 +98,20 @@ def _command(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _complain(f"there is no command {name!r}.{_nearest(name)} See: sm --help")
         return 2
+    if name not in TAKES_FILES and (foreign := _foreign(arguments)) is not None:
+        _complain(f"The argument '{foreign}' is not valid UTF-8. Write it in UTF-8.")
+        return 2
     return _run(import_module(f"sm.cli.{name}"), name, arguments[1:])
+
+
+def _foreign(arguments: list[str]) -> str | None:
+    """The first argument whose bytes are no UTF-8, with those escaped."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(argument).decode(errors="backslashreplace")
+    return None
 
 
 def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
