@@ -1,5 +1,6 @@
 """What commands share: the client, tables, colours, ages, JSON."""
 
+import io
 import json
 import os
 import re
@@ -58,11 +59,19 @@ def own_session() -> str | None:
     return os.environ.get("CLAUDE_SESSION_MANAGER_ID") or None
 
 
-def standard_input(instead: str, limit: int = -1) -> str:
-    """All of it, or so many bytes; ``instead`` says what to do where there is none."""
+def standard_input(instead: str, longest: int) -> str:
+    """All of it, or one character more than a text may have, byte for byte; ``instead`` says what
+    to do where there is none."""
     if sys.stdin is None:
         raise RefusedError(f"Standard input is closed. {instead}", 400)
-    return sys.stdin.buffer.read(limit).decode(errors="replace")
+    try:
+        # Not the stream that is there: it would change line ends, and goes by the locale.
+        told = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", newline="")
+        return told.read(longest + 1)
+    except UnicodeDecodeError:
+        raise RefusedError(
+            "Standard input is not valid UTF-8. Convert it first, as with: iconv -f LATIN1", 400
+        ) from None
 
 
 def tellable(path: Path, instead: str) -> str:
