@@ -156,6 +156,18 @@ def test_output_that_cannot_be_written_is_told_in_one_line(sm: Sm, line: str) ->
     )  # fmt: skip
 
 
+def test_what_a_terminal_cannot_show_is_replaced(sm: Sm) -> None:
+    """In JSON it is escaped."""
+    latin = {"PYTHONIOENCODING": "latin-1"}
+    message = sm.run("send", "bob", "a \u2713").strip()
+    shown = sm.run("messages", "bob", environment=latin)
+    told = sm.json("messages", "bob", environment=latin)
+    sm.run("cancel", message)
+
+    assert " a ?" in shown
+    assert "a \u2713" in [m["text"] for m in told]
+
+
 def test_nothing_is_done_when_the_output_is_closed(sm: Sm) -> None:
     """A message whose id nobody could read is not sent."""
     before = len(sm.messages("bob"))

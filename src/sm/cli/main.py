@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
@@ -70,6 +71,7 @@ def main(argv: list[str] | None = None) -> int:
         # Before anything is done: what the command opened next would take the output's place.
         _complain("Standard output is closed. If it is not wanted, add: >/dev/null")
         return 1
+    _bear_any_text()
     try:
         try:
             return _command(sys.argv[1:] if argv is None else argv)
@@ -152,6 +154,13 @@ def _complain(words: str) -> None:
         sys.stderr.write(f"sm: {words}\n")
     except OSError:
         _drop(sys.stderr)
+
+
+def _bear_any_text() -> None:
+    """A terminal of another encoding shows what it can; the rest must not end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _is_about_output(error: OSError) -> bool:

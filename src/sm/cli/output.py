@@ -84,7 +84,8 @@ def tellable(path: Path, instead: str) -> str:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    # Where the output's encoding cannot hold everything, JSON's own escapes can.
+    print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
 def is_colourful() -> bool:
