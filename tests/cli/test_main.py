@@ -168,6 +168,20 @@ def test_what_a_terminal_cannot_show_is_replaced(sm: Sm) -> None:
     assert "a \u2713" in [m["text"] for m in told]
 
 
+@pytest.mark.parametrize("line", ["new eve", "run -- demo", "handoff --check x.md"])
+def test_a_folder_that_was_deleted_is_told(sm: Sm, line: str) -> None:
+    """Nothing is started there."""
+    gone = sm.folder / "gone"
+    done = subprocess.run(
+        ["sh", "-c", f"mkdir {gone}; cd {gone}; rmdir {gone}; '{SM}' {line}"],
+        env=sm.environment, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1, "sm: This folder was deleted. Go to another, and run it there.",
+    )  # fmt: skip
+
+
 def test_nothing_is_done_when_the_output_is_closed(sm: Sm) -> None:
     """A message whose id nobody could read is not sent."""
     before = len(sm.messages("bob"))

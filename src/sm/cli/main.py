@@ -80,6 +80,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and _is_nowhere():
+            _complain("This folder was deleted. Go to another, and run it there.")
+            return 1
         if not _is_about_output(error):
             raise
         _drop(sys.stdout)
@@ -161,6 +164,15 @@ def _bear_any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _is_nowhere() -> bool:
+    """Whether the folder the command was run in is gone, so that nothing is relative to it."""
+    try:
+        os.getcwd()  # noqa: PTH109 - a Path is not loaded for this
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _is_about_output(error: OSError) -> bool:
