@@ -153,8 +153,11 @@ def _complain(words: str) -> None:
     """One line for the person; with nowhere to write it, the exit code must do."""
     if sys.stderr is None:
         return
+    # Here: most commands have nothing to complain about.
+    from sm.cli.output import plain
+
     try:
-        sys.stderr.write(f"sm: {words}\n")
+        sys.stderr.write(f"sm: {plain(words)}\n")
     except OSError:
         _drop(sys.stderr)
 
