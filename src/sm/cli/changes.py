@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from sm.api.errors import RefusedError
 from sm.cli.output import is_colourful, plain, print_json
 from sm.install.agents import AGENTS
 from sm.install.installer import Plan
@@ -36,9 +37,14 @@ def _shown(line: str) -> str:
 
 
 def is_agreed(args: argparse.Namespace) -> bool:
-    """Ask, where somebody sits who can answer."""
-    if args.yes or args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    """Ask; where nobody sits who could answer, they have to say so beforehand."""
+    if args.yes or args.json:
         return True
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise RefusedError(
+            "Nothing was changed: without a terminal nobody can be asked. To write it, say --yes.",
+            400,
+        )
     try:
         answer = input("Write this? [y/N] ")
     except EOFError:
