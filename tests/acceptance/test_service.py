@@ -55,7 +55,7 @@ def agent_of(host: UserManager, name: str) -> tuple[int, int]:
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
     with user_manager() as host:
-        host.sm("install", "--service")
+        host.sm("install", "--yes", "--service")
         tmux, agent = agent_of(host, "ada")
         yield Stage(host, tmux, agent)
 
@@ -196,7 +196,7 @@ def test_without_a_scope_the_kill_mode_alone_saves_the_agents(
 def test_after_a_reboot_the_daemon_is_there_before_anybody_asks() -> None:
     """And knows what ran before; it had stopped before the agents did, and saw nobody die."""
     with user_manager() as host:
-        host.sm("install", "--service")
+        host.sm("install", "--yes", "--service")
         _, agent = agent_of(host, "ada")
         host.shut_down()
         log = next(host.folder.glob(".local/state/sm/*/logs/daemon.log")).read_text()
@@ -217,11 +217,11 @@ def test_taken_back_nothing_is_left() -> None:
     """No file, no folder, no link; the manager knows nothing of it any more."""
     with user_manager() as host:
         before = sorted(host.folder.rglob(".config/**/*"))
-        host.sm("install", "--service")
+        host.sm("install", "--yes", "--service")
         wait_until(lambda: host.start("sm", "daemon", "status").returncode == 0)
         assert (host.folder / ".config/systemd/user/default.target.wants/sm.service").is_symlink()
         os.sync()
-        told = host.sm("uninstall", "--service").splitlines()[-1]
+        told = host.sm("uninstall", "--yes", "--service").splitlines()[-1]
 
         file = host.folder / ".config/systemd/user/sm.service"
         assert told == f"Deleted {file}. Agents go on; the next command starts the daemon again."

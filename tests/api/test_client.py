@@ -243,12 +243,17 @@ def test_an_empty_answer_is_nothing(home: Home) -> None:
         assert Client(home).call("DELETE", "/x") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted"), [("ada", "ada"), ("a/../b?c", "a%2F..%2Fb%3Fc"), (" ", "%20")]
-)
+@pytest.mark.parametrize(("text", "quoted"), [("ada", "ada"), ("a b?c", "a%20b%3Fc"), (" ", "%20")])
 def test_what_a_person_types_stays_one_segment_of_the_path(text: str, quoted: str) -> None:
-    """A name with a slash in it cannot reach another address."""
+    """Whatever it holds."""
     assert segment(text) == quoted
+
+
+@pytest.mark.parametrize("text", ["ada/screen", "../x", "/"])
+def test_a_name_with_a_slash_names_nothing(text: str) -> None:
+    """It would reach another address: the server takes even a quoted one for a boundary."""
+    with pytest.raises(RefusedError, match=f"Nothing is called '{text}'. See what there is"):
+        segment(text)
 
 
 def test_an_empty_name_is_refused() -> None:

@@ -199,6 +199,13 @@ def test_what_is_kept_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert starting.clean_environment() == {**kept, "PATH": usual}
 
 
+def test_an_empty_home_is_unset_for_the_daemon_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be the folder the daemon works in."""
+    monkeypatch.setenv("SM_HOME", "")
+
+    assert "SM_HOME" not in starting.clean_environment()
+
+
 def test_a_relative_home_means_the_same_folder_to_the_daemon(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import argparse
 
 import pytest
 
+from sm.api.errors import RefusedError
 from sm.cli.changes import _shown, add_arguments, is_agreed, refuse
 
 
@@ -27,10 +28,16 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
     )
 
 
-def test_where_nobody_can_answer_nobody_is_asked() -> None:
+@pytest.mark.parametrize("said", ["--yes", "--json"])
+def test_who_said_so_beforehand_is_not_asked(said: str) -> None:
     """A script means what it says."""
-    assert is_agreed(_parsed())
-    assert is_agreed(_parsed("--yes"))
+    assert is_agreed(_parsed(said))
+
+
+def test_where_nobody_can_answer_nothing_is_agreed() -> None:
+    """What is written are a person's own settings."""
+    with pytest.raises(RefusedError, match="Nothing was changed: without a terminal"):
+        is_agreed(_parsed())
 
 
 def test_a_refusal_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

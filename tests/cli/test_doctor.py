@@ -135,7 +135,7 @@ def test_the_installed_hooks_are_looked_at(own: Sm) -> None:
     remedy = "Only needed for agents you start without sm: sm install"
     assert _of_hooks(own) == ("note", f"not installed in {file}", remedy)
 
-    own.run("install")
+    own.run("install", "--yes")
     installed = file.read_text()
     assert _of_hooks(own) == ("ok", f"in {file}", "")
 
@@ -175,7 +175,7 @@ def test_the_service_is_looked_at(own: Sm) -> None:
         "note", "To have the daemon started after a reboot: sm install --service",
     )  # fmt: skip
 
-    own.start("install", "--service", environment={"PATH": str(own.folder)})
+    own.start("install", "--yes", "--service", environment={"PATH": str(own.folder)})
     [unit] = (own.folder / ".config" / "systemd" / "user").glob("sm-*.service")
     found = _findings(own)["service"]
     assert (found["verdict"], found["says"]) == ("note", f"{unit} is there, but not enabled")

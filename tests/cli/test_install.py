@@ -65,7 +65,7 @@ def _read(terminal: int) -> bytes:
 def test_the_change_is_shown_written_and_told(own: Sm) -> None:
     """The diff, what was done, and what to do next."""
     settings(own).write_text(USERS)
-    lines = own.run("install").splitlines()
+    lines = own.run("install", "--yes").splitlines()
 
     assert lines[:2] == [f"--- {settings(own)}", f"+++ {settings(own)}"]
     assert lines[2].startswith("@@ -1,3 +1,")
@@ -77,13 +77,26 @@ def test_the_change_is_shown_written_and_told(own: Sm) -> None:
     assert json.loads(settings(own).read_text())["model"] == "opus"
 
 
+@pytest.mark.parametrize("command", ["install", "install --service"])
+def test_without_a_terminal_it_must_be_told_to_write(own: Sm, command: str) -> None:
+    """An answer from a pipe is none."""
+    done = own.start(*command.split(), input="n\n")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "sm: Nothing was changed: without a terminal nobody can be asked. To write it, say --yes.\n"
+    )
+    assert not (own.folder / ".claude" / "settings.json").exists()
+    assert not (own.folder / ".config").exists()
+
+
 def test_a_second_time_says_so(own: Sm) -> None:
     """One line, nothing written."""
-    own.run("install")
+    own.run("install", "--yes")
     before = _touched(settings(own))
 
     told = f"The hooks for claude are already installed in {settings(own)}.\n"
-    assert own.run("install") == told
+    assert own.run("install", "--yes") == told
     assert _touched(settings(own)) == before
 
 
@@ -120,7 +133,7 @@ def test_json_tells_the_same(own: Sm) -> None:
 
 def test_the_callers_configuration_is_the_one_that_counts(own: Sm) -> None:
     """As it does for the client."""
-    own.run("install", environment={"CLAUDE_CONFIG_DIR": str(own.folder / "conf")})
+    own.run("install", "--yes", environment={"CLAUDE_CONFIG_DIR": str(own.folder / "conf")})
 
     assert (own.folder / "conf" / "settings.json").exists()
     assert not settings(own).exists()
@@ -142,13 +155,13 @@ def test_on_a_terminal_it_asks_first(own: Sm) -> None:
 
 def test_what_a_person_did_by_hand_is_told(own: Sm) -> None:
     """What is left out, what is kept, and what the agent will not heed."""
-    own.run("install")
+    own.run("install", "--yes")
     found = json.loads(settings(own).read_text())
     del found["hooks"]["Stop"]
     found["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] = 1
     settings(own).write_text(f"// mine\n{json.dumps(found)}")
 
-    assert own.run("install").splitlines()[1:] == [
+    assert own.run("install", "--yes").splitlines()[1:] == [
         "Left out, as you removed them: Stop. To have them back: sm uninstall, then sm install",
         "Kept as you changed them: SessionEnd.",
         f"Beware: {WARNING}",
@@ -159,7 +172,7 @@ def test_a_broken_file_is_refused(own: Sm) -> None:
     """File, line, column, and what to do."""
     settings(own).write_text('{\n  "a" 1}')
 
-    code, words = refusal(own, "install")
+    code, words = refusal(own, "install", "--yes")
     assert code == 1
     assert words == (
         f"{settings(own)}, line 2, column 7: a colon is missing. "
@@ -180,12 +193,12 @@ def test_two_at_once_give_one_installation(own: Sm) -> None:
     """Each says it is installed, or to try again; nothing is doubled or lost."""
     settings(own).write_text(USERS)
     running = [
-        subprocess.Popen([SM, "install"], env=own.environment, stdout=subprocess.DEVNULL)
+        subprocess.Popen([SM, "install", "--yes"], env=own.environment, stdout=subprocess.DEVNULL)
         for _ in range(4)
     ]
     assert [process.wait(60) for process in running] == [0] * 4
     hooks = json.loads(settings(own).read_text())["hooks"]
 
     assert {len(groups) for groups in hooks.values()} == {1}
-    own.run("uninstall")
+    own.run("uninstall", "--yes")
     assert settings(own).read_text() == USERS

@@ -96,6 +96,26 @@ def test_wrong_usage_is_exit_2(sm: Sm) -> None:
         assert done.stderr.startswith(f"usage: sm {arguments[0]}")
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["show X", "send ada X", "messages --state X", "handoffs --channel X", "new ada -- X"],
+)
+def test_an_argument_that_is_not_utf8_is_refused(sm: Sm, line: str) -> None:
+    """Nothing is stored in its place; the words show its bytes."""
+    foreign = os.fsdecode(b"caf\xe9")
+    assert refusal(sm, *(foreign if word == "X" else word for word in line.split())) == (
+        2, r"The argument 'caf\xe9' is not valid UTF-8. Write it in UTF-8.",
+    )  # fmt: skip
+
+
+def test_a_file_may_have_any_name(sm: Sm) -> None:
+    """The commands that take names of files take those that are not UTF-8."""
+    path = Path(os.fsdecode(os.fsencode(sm.work) + b"/caf\xe9.log"))
+    path.write_text("nothing secret")
+
+    assert sm.run("redact", str(path)) == "nothing secret"
+
+
 def test_a_daemon_that_cannot_be_started_is_exit_2() -> None:
     """With the reason."""
     with sm_home() as broken:
@@ -140,6 +160,32 @@ def test_output_that_cannot_be_written_is_told_in_one_line(sm: Sm, line: str) ->
     )  # fmt: skip
     assert (closed.returncode, closed.stderr) == (
         1, "sm: Standard output is closed. If it is not wanted, add: >/dev/null\n",
+    )  # fmt: skip
+
+
+def test_what_a_terminal_cannot_show_is_replaced(sm: Sm) -> None:
+    """In JSON it is escaped."""
+    latin = {"PYTHONIOENCODING": "latin-1"}
+    message = sm.run("send", "bob", "a \u2713").strip()
+    shown = sm.run("messages", "bob", environment=latin)
+    told = sm.json("messages", "bob", environment=latin)
+    sm.run("cancel", message)
+
+    assert " a ?" in shown
+    assert "a \u2713" in [m["text"] for m in told]
+
+
+@pytest.mark.parametrize("line", ["new eve", "run -- demo", "handoff --check x.md"])
+def test_a_folder_that_was_deleted_is_told(sm: Sm, line: str) -> None:
+    """Nothing is started there."""
+    gone = sm.folder / "gone"
+    done = subprocess.run(
+        ["sh", "-c", f"mkdir {gone}; cd {gone}; rmdir {gone}; '{SM}' {line}"],
+        env=sm.environment, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1, "sm: This folder was deleted. Go to another, and run it there.",
     )  # fmt: skip
 
 

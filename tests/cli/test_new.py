@@ -1,6 +1,8 @@
 """sm new"""
 
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +47,19 @@ def test_the_agent_runs_in_the_callers_directory_and_environment(sm: Sm) -> None
     assert "TMUX=x" not in lines
     assert not any(line.startswith("SM_UMASK=") for line in lines)
     assert parent == given["CLAUDE_SESSION_MANAGER_ID"]
+
+
+def test_a_directory_that_cannot_be_told_is_refused(sm: Sm) -> None:
+    """Its name is not UTF-8."""
+    folder = Path(os.fsdecode(os.fsencode(sm.work) + b"/caf\xe9"))
+    folder.mkdir()
+    done = sm.start("new", "eve", cwd=folder)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"sm: The name {folder.parent}/caf\ufffd is not valid UTF-8."
+        " Rename the folder, or link it under another name.\n"
+    )
 
 
 def test_the_first_prompt_arrives(sm: Sm) -> None:

@@ -36,9 +36,38 @@ def test_no_color_is_honoured_even_when_it_is_empty(sm: Sm) -> None:
 
 def test_columns_are_as_wide_as_their_widest_cell(capsys: pytest.CaptureFixture[str]) -> None:
     """Wide characters take two columns; the last cell leaves no blanks behind."""
-    output.table(["A", "BB", "C"], [["漢字", "b", "c"], ["a", "\x1b[32mbbb\x1b[0m", ""]])
+    output.table(["A", "BB", "C"], [["漢字", "b", "c"], ["a", "\x1b[32midle\x1b[0m", ""]])
 
-    assert capsys.readouterr().out == ("A     BB   C\n漢字  b    c\na     \x1b[32mbbb\x1b[0m\n")
+    assert capsys.readouterr().out == ("A     BB    C\n漢字  b     c\na     \x1b[32midle\x1b[0m\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("\x1b[31mred\x1b]0;title\a", "\ufffd[31mred\ufffd]0;title\ufffd"),
+     ("two\nlines\tand a tab", "two\ufffdlines\ufffdand a tab"),
+     ("\x9b31m", "\ufffd31m"), ("\x1b[32midle\x1b[0m!", "\x1b[32midle\x1b[0m!")],
+)  # fmt: skip
+def test_a_cell_gives_the_terminal_no_orders(
+    capsys: pytest.CaptureFixture[str], given: str, shown: str
+) -> None:
+    """But for the colour of a state, which is ours."""
+    output.table(["A"], [[given]])
+    output.listing({"a": given})
+
+    assert capsys.readouterr().out == f"A\n{shown}\na  {shown}\n"
+
+
+@pytest.mark.parametrize("line", ["ls", "show evil", "explain evil", "new x --cwd ./no\x1bthing"])
+def test_the_name_of_a_folder_gives_the_terminal_no_orders(sm: Sm, line: str) -> None:
+    """Whoever made it: nothing of it is obeyed."""
+    folder = sm.work / "esc\x1b[31mred\x1b]0;title\a\nnext"
+    folder.mkdir(exist_ok=True)
+    session = sm.run("new", "evil", "--agent", "cat", cwd=folder)
+    done = sm.start(*line.split())
+    sm.run("kill", session.strip())
+
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\nnext" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -10,7 +11,7 @@ from sm.api.client import Client
 from sm.api.types import MessageView
 from sm.cli.main import main
 from tests.cli.conftest import refusal, shape
-from tests.kit.sm import Sm, sm_home
+from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
 
 
@@ -31,7 +32,7 @@ def test_wait_prints_the_receipt(sm: Sm) -> None:
 
 
 def test_a_dash_reads_standard_input(sm: Sm) -> None:
-    """Several lines, quotes and all; bytes that are no text are marked."""
+    """Several lines, quotes and all."""
     sm.run("send", "ada", "-", "--wait", "20", input="first 'line'\nsecond $LINE; \\ü\n")
 
     assert any("first 'line'\nsecond $LINE; \\ü" in prompt for prompt in sm.received("ada"))
@@ -119,6 +120,29 @@ def test_standard_input_that_is_closed_is_told(sm: Sm) -> None:
 
     assert (done.returncode, done.stderr) == (
         1, "sm: Standard input is closed. Give the text itself.\n",
+    )  # fmt: skip
+
+
+def test_standard_input_that_is_not_utf8_is_refused(sm: Sm) -> None:
+    """It would not arrive byte for byte."""
+    done = subprocess.run(
+        [SM, "send", "ada", "-"], input=b"caf\xe9", env=sm.environment, capture_output=True
+    )
+
+    assert (done.returncode, done.stderr.decode()) == (
+        1,
+        "sm: Standard input is not valid UTF-8. Convert it first, as with: iconv -f LATIN1\n",
+    )
+
+
+def test_no_more_of_standard_input_is_read_than_may_be_sent(sm: Sm) -> None:
+    """An endless one ends in a refusal, not with the machine's memory."""
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        done = sm.start("send", "ada", "-", stdin=endless.stdout)
+        endless.kill()
+
+    assert (done.returncode, done.stderr) == (
+        1, "sm: The text has 1000001 characters; the limit is 1000000.\n",
     )  # fmt: skip
 
 

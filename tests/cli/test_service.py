@@ -56,7 +56,7 @@ def without_manager(sm: Sm) -> dict[str, str]:
 def test_the_unit_is_shown_written_and_enabled(own: Sm) -> None:
     """The diff, then what was done; a second time says so and asks nobody."""
     given = manager(own, enabling(own))
-    lines = own.run("install", "--service", environment=given).splitlines()
+    lines = own.run("install", "--yes", "--service", environment=given).splitlines()
 
     assert lines[:2] == [f"--- {unit(own)}", f"+++ {unit(own)}"]
     assert f"+Environment=SM_HOME={own.base}" in lines
@@ -68,7 +68,7 @@ def test_the_unit_is_shown_written_and_enabled(own: Sm) -> None:
         f"--user enable --now {unit(own).name}",
     ]
 
-    again = own.run("install", "--service", environment=given)
+    again = own.run("install", "--yes", "--service", environment=given)
     assert again == f"The service {unit(own).name} is already installed in {unit(own)}.\n"
     assert not (own.folder / "asked").exists()
 
@@ -89,7 +89,7 @@ def test_a_dry_run_writes_nothing_and_tells_what_would_run(own: Sm) -> None:
 
 def test_without_a_manager_the_unit_waits_for_one(own: Sm) -> None:
     """Exit 0, with what to run where there is one."""
-    lines = own.run("install", "--service", environment=without_manager(own)).splitlines()
+    lines = own.run("install", "--yes", "--service", environment=without_manager(own)).splitlines()
 
     at = lines.index("There is no systemctl here. Where there is one, run:")
     assert lines[at + 1 : at + 3] == [
@@ -102,14 +102,14 @@ def test_without_a_manager_the_unit_waits_for_one(own: Sm) -> None:
 def test_a_manager_that_refuses_is_quoted(own: Sm) -> None:
     """Exit 1, the unit is there, and what is left to do is told; the next time it is tried."""
     refusing = manager(own, "echo 'Failed to connect to bus' >&2; exit 1")
-    done = own.start("install", "--service", environment=refusing)
+    done = own.start("install", "--yes", "--service", environment=refusing)
 
     assert done.returncode == 1
     assert "systemctl says: Failed to connect to bus. The service is there, but" in done.stdout
     assert done.stdout.count("    systemctl --user ") == 2
     assert unit(own).exists()
 
-    told = own.run("install", "--service", environment=manager(own, enabling(own)))
+    told = own.run("install", "--yes", "--service", environment=manager(own, enabling(own)))
     assert told.startswith(f"{unit(own).name} starts the daemon from now on.")
 
 
@@ -129,22 +129,22 @@ def test_json_tells_the_same(own: Sm) -> None:
 def test_taking_it_back_leaves_nothing(own: Sm) -> None:
     """The manager is told first, then the file goes; a second time says so."""
     given = manager(own, enabling(own))
-    own.run("install", "--service", environment=given)
+    own.run("install", "--yes", "--service", environment=given)
     asked(own)
-    lines = own.run("uninstall", "--service", environment=given).splitlines()
+    lines = own.run("uninstall", "--yes", "--service", environment=given).splitlines()
 
     told = f"Deleted {unit(own)}. Agents go on; the next command starts the daemon again."
     assert lines[-1] == told
     assert asked(own) == [f"--user disable --now {unit(own).name}", "--user daemon-reload"]
     assert not (own.folder / ".config").exists()
 
-    again = own.run("uninstall", "--service", environment=given)
+    again = own.run("uninstall", "--yes", "--service", environment=given)
     assert again == f"Nothing to do: there is no service of this sm in {unit(own)}.\n"
 
 
 def test_taking_back_only_to_look_changes_nothing(own: Sm) -> None:
     given = manager(own, enabling(own))
-    own.run("install", "--service", environment=given)
+    own.run("install", "--yes", "--service", environment=given)
     shown = own.run("uninstall", "--service", "--dry-run", environment=given)
 
     assert "-KillMode=process" in shown.splitlines()
@@ -156,17 +156,17 @@ def test_somebody_elses_service_is_refused(own: Sm) -> None:
     unit(own).parent.mkdir(parents=True)
     unit(own).write_text("[Service]\n")
 
-    code, words = refusal(own, "install", "--service")
+    code, words = refusal(own, "install", "--yes", "--service")
     assert code == 1
     assert words == (
         f"{unit(own)} was not written by sm and stays as it is. "
         "If you do not need it, move it away and try again."
     )
-    assert refusal(own, "uninstall", "--service")[0] == 1
+    assert refusal(own, "uninstall", "--yes", "--service")[0] == 1
 
 
 def test_an_agents_settings_and_the_service_are_two_commands(own: Sm) -> None:
-    done = own.start("install", "--service", "--agent", "claude")
+    done = own.start("install", "--yes", "--service", "--agent", "claude")
 
     assert done.returncode == 2
     assert "not allowed with argument" in done.stderr

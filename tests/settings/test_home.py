@@ -234,3 +234,11 @@ def test_finding_the_home_loads_nothing_slow() -> None:
     )
 
     assert done.stdout.split() == []
+
+
+def test_a_home_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    """Before anything is started that could not even say where it is."""
+    home = _home(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")), tmp_path / "run")
+
+    with pytest.raises(HomeError, match=r"caf\\xe9 is not valid UTF-8. Set SM_HOME to a folder"):
+        home.check()

@@ -131,6 +131,9 @@ def segment(text: str) -> str:
     """Text as one segment of a path."""
     if not text:
         raise RefusedError("An empty name means nothing. See what there is with: sm ls --all", 400)
+    if "/" in text:
+        # However it is written, the server takes it for two segments: another address.
+        raise RefusedError(f"Nothing is called {text!r}. See what there is with: sm ls --all", 404)
     return quote(text, safe="")
 
 

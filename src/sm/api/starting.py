@@ -202,7 +202,8 @@ def clean_environment() -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+        # Empty is as good as unset, as it is for Home.
+        if value and (name in _KEPT or name.startswith(_KEPT_PREFIXES))
     }
     if "SM_HOME" in kept:
         # The daemon works elsewhere: a relative path would mean another folder there.

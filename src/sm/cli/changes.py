@@ -1,15 +1,14 @@
 """A change to somebody's settings: shown as a diff, agreed to, told."""
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 
-from sm.cli.output import is_colourful, print_json
+from sm.api.errors import RefusedError
+from sm.cli.output import is_colourful, plain, print_json
 from sm.install.agents import AGENTS
 from sm.install.installer import Plan
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
 
@@ -32,16 +31,20 @@ def show(diff: Sequence[str]) -> None:
 
 
 def _shown(line: str) -> str:
-    """A file's control characters must not reach a terminal."""
-    plain = _CONTROL.sub("\ufffd", line)
+    text = plain(line)
     colour = "1" if line.startswith(("+++", "---")) else _COLOURS.get(line[:1])
-    return f"\x1b[{colour}m{plain}\x1b[0m" if colour and is_colourful() else plain
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and is_colourful() else text
 
 
 def is_agreed(args: argparse.Namespace) -> bool:
-    """Ask, where somebody sits who can answer."""
-    if args.yes or args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    """Ask; where nobody sits who could answer, they have to say so beforehand."""
+    if args.yes or args.json:
         return True
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise RefusedError(
+            "Nothing was changed: without a terminal nobody can be asked. To write it, say --yes.",
+            400,
+        )
     try:
         answer = input("Write this? [y/N] ")
     except EOFError:

@@ -7,7 +7,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import ContextUsage, ForecastView, ThresholdView
-from sm.cli.output import age, client, coloured, print_json, table
+from sm.cli.output import age, client, coloured, listing, print_json, table
 from sm.cli.show import compacted, full
 
 EXAMPLE = "sm context ada"
@@ -99,9 +99,7 @@ def _print_one(c: ContextUsage) -> None:
     }
     if c["alarm"] is not None:
         rows["alarm"] = c["alarm"]
-    widest = max(map(len, rows))
-    for key, value in rows.items():
-        print(f"{key:<{widest}}  {value}")
+    listing(rows)
 
 
 def _origin(c: ContextUsage) -> str:

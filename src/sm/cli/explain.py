@@ -5,7 +5,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import Explanation, SightingView
-from sm.cli.output import age, brief, client, clock, coloured, print_json, table
+from sm.cli.output import age, brief, cell, client, clock, coloured, print_json, table
 
 EXAMPLE = "sm explain ada"
 
@@ -27,9 +27,9 @@ def run(args: argparse.Namespace) -> int:
         [[e["source"], e["says"], f"{e['age']:.1f}s"] for e in why["evidence"]],
     )
     for fact in why["facts"]:
-        print(f"- {fact}")
+        print(f"- {cell(fact)}")
     for wait in why["waits"]:
-        print(f"- {wait}")
+        print(f"- {cell(wait)}")
     print()
     table(
         ["SEQ", "TIME", "EVENT", "WHAT"],

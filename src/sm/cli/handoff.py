@@ -89,7 +89,7 @@ def _refuse_nothing(text: str) -> None:
 
 
 def _told() -> str:
-    return standard_input("Name a file.", LARGEST + 1)
+    return standard_input("Name a file.", LARGEST)
 
 
 def _text(path: Path) -> str:

@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
@@ -53,6 +54,9 @@ COMMANDS = {
 TAKES_REST = frozenset({"new", "run"})
 """Commands that hand on what stands behind ``--``."""
 
+TAKES_FILES = frozenset({"channel", "redact", "handoff"})
+"""Commands whose words name files and folders, which need not be UTF-8."""
+
 TELLS_NO_NEWS = frozenset({"notices", "run", "demo", "redact", "completion", "version"})
 """Commands whose output is all there is to see."""
 
@@ -67,6 +71,7 @@ def main(argv: list[str] | None = None) -> int:
         # Before anything is done: what the command opened next would take the output's place.
         _complain("Standard output is closed. If it is not wanted, add: >/dev/null")
         return 1
+    _bear_any_text()
     try:
         try:
             return _command(sys.argv[1:] if argv is None else argv)
@@ -75,6 +80,9 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and _is_nowhere():
+            _complain("This folder was deleted. Go to another, and run it there.")
+            return 1
         if not _is_about_output(error):
             raise
         _drop(sys.stdout)
@@ -95,7 +103,20 @@ def _command(arguments: list[str]) -> int:
     if name not in COMMANDS:
         _complain(f"there is no command {name!r}.{_nearest(name)} See: sm --help")
         return 2
+    if name not in TAKES_FILES and (foreign := _foreign(arguments)) is not None:
+        _complain(f"The argument '{foreign}' is not valid UTF-8. Write it in UTF-8.")
+        return 2
     return _run(import_module(f"sm.cli.{name}"), name, arguments[1:])
+
+
+def _foreign(arguments: list[str]) -> str | None:
+    """The first argument whose bytes are no UTF-8, with those escaped."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(argument).decode(errors="backslashreplace")
+    return None
 
 
 def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
@@ -132,10 +153,29 @@ def _complain(words: str) -> None:
     """One line for the person; with nowhere to write it, the exit code must do."""
     if sys.stderr is None:
         return
+    # Here: most commands have nothing to complain about.
+    from sm.cli.output import plain
+
     try:
-        sys.stderr.write(f"sm: {words}\n")
+        sys.stderr.write(f"sm: {plain(words)}\n")
     except OSError:
         _drop(sys.stderr)
+
+
+def _bear_any_text() -> None:
+    """A terminal of another encoding shows what it can; the rest must not end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _is_nowhere() -> bool:
+    """Whether the folder the command was run in is gone, so that nothing is relative to it."""
+    try:
+        os.getcwd()  # noqa: PTH109 - a Path is not loaded for this
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _is_about_output(error: OSError) -> bool:

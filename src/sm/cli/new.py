@@ -10,7 +10,7 @@ from sm.api import caller, starting
 from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
 from sm.cli import attach
-from sm.cli.output import client, own_session, print_json, tmux_program
+from sm.cli.output import client, own_session, print_json, tellable, tmux_program
 
 EXAMPLE = 'sm new ada --agent demo --prompt "say hello"'
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         "name": args.name,
         "agent": args.agent,
         "arguments": args.rest,
-        "cwd": str(cwd),
+        "cwd": tellable(cwd, "Rename the folder, or link it under another name."),
         "parent": args.parent or own_session(),
         "environment": caller.environment(),
         "prompt": args.prompt,

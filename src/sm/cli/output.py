@@ -1,12 +1,13 @@
 """What commands share: the client, tables, colours, ages, JSON."""
 
+import io
 import json
 import os
 import re
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sm.api.client import Client, RefusedError
@@ -58,11 +59,19 @@ def own_session() -> str | None:
     return os.environ.get("CLAUDE_SESSION_MANAGER_ID") or None
 
 
-def standard_input(instead: str, limit: int = -1) -> str:
-    """All of it, or so many bytes; ``instead`` says what to do where there is none."""
+def standard_input(instead: str, longest: int) -> str:
+    """All of it, or one character more than a text may have, byte for byte; ``instead`` says what
+    to do where there is none."""
     if sys.stdin is None:
         raise RefusedError(f"Standard input is closed. {instead}", 400)
-    return sys.stdin.buffer.read(limit).decode(errors="replace")
+    try:
+        # Not the stream that is there: it would change line ends, and goes by the locale.
+        told = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", newline="")
+        return told.read(longest + 1)
+    except UnicodeDecodeError:
+        raise RefusedError(
+            "Standard input is not valid UTF-8. Convert it first, as with: iconv -f LATIN1", 400
+        ) from None
 
 
 def tellable(path: Path, instead: str) -> str:
@@ -75,7 +84,8 @@ def tellable(path: Path, instead: str) -> str:
 
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    # Where the output's encoding cannot hold everything, JSON's own escapes can.
+    print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
 def is_colourful() -> bool:
@@ -105,6 +115,26 @@ def clock(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at)) + f".{int(at % 1 * 1000):03d}"
 
 
+def plain(text: str) -> str:
+    """A text from outside, which must not give orders to the terminal it is shown on."""
+    return _ORDERS.sub("\ufffd", text)
+
+
+_ORDERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def cell(text: str) -> str:
+    """One cell of a table: plain and on one line; a state keeps the colour we gave it."""
+    parts = _COLOURED.split(text)
+    return "".join(
+        part if number % 2 else plain(re.sub(r"[\t\n]", "\ufffd", part))
+        for number, part in enumerate(parts)
+    )
+
+
+_COLOURED = re.compile(rf"(\x1b\[\d+m(?:{'|'.join(_COLOURS)})\x1b\[0m)")
+
+
 def width(text: str) -> int:
     """Columns a text takes on a terminal; colours take none."""
     plain = text
@@ -116,7 +146,7 @@ def width(text: str) -> int:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their widest cell; the last one runs on."""
-    lines = [list(head), *map(list, rows)]
+    lines = [list(head), *([cell(text) for text in row] for row in rows)]
     widths = [max(width(line[i]) for line in lines) for i in range(len(head))]
     for number, line in enumerate(lines):
         cells = [c + " " * (w - width(c)) for c, w in zip(line, widths, strict=True)]
@@ -124,8 +154,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print(dim(text) if number == 0 else text)
 
 
+def listing(rows: Mapping[str, str]) -> None:
+    """One line for each, its name before it."""
+    widest = max(map(len, rows))
+    for name, value in rows.items():
+        print(f"{name:<{widest}}  {cell(value)}")
+
+
 def brief(text: str, limit: int = 60) -> str:
-    line = " ".join(text.split())
+    line = plain(" ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -18,7 +18,7 @@ from sm.api.client import Client, segment
 from sm.api.errors import RefusedError
 from sm.api.runs import is_left
 from sm.api.types import RecoverableView, RecoveryPlanView, RecoveryView, SessionDetail
-from sm.cli.output import age, brief, client, dim, is_colourful, print_json
+from sm.cli.output import age, brief, client, dim, is_colourful, plain, print_json
 
 EXAMPLE = "sm recover ada"
 LOOK_EVERY = 0.1
@@ -150,14 +150,14 @@ def _show_plans(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
         return 0
     for plan in plans:
         _found(plan)
-        print(f"way       {plan['way']}: {plan['why']}")
-        print(f"command   {shlex.join(plan['command'])}")
+        print(f"way       {plan['way']}: {plain(plan['why'])}")
+        print(f"command   {plain(shlex.join(plan['command']))}")
         if not plan["prompt"]:
             print("prompt    none: it was idle, and goes on where it was")
             continue
         print(f"prompt    about {plan['tokens']:,} tokens:")
         print(dim("-" * 60))
-        print(plan["prompt"])
+        print(plain(plan["prompt"]))
         print(dim("-" * 60))
     return 0
 
@@ -171,9 +171,9 @@ def _found(plan: RecoveryPlanView) -> None:
     if plan["last_activity"]:
         print(f"Last activity: {brief(plan['last_activity'], 100)}")
     for source in plan["sources"]:
-        print(f"  from {source}")
+        print(f"  from {plain(source)}")
     for skipped in plan["skipped"]:
-        print(f"  not used: {skipped}")
+        print(f"  not used: {plain(skipped)}")
 
 
 def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         "name": args.name or f"{Path(agent).name}-{session[:4]}",
         "agent": agent,
         "arguments": words,
-        "cwd": _here(),
+        "cwd": str(Path.cwd()),
         "channel": args.channel,
         "max_restarts": args.max_restarts,
     }
@@ -58,12 +58,3 @@ def run(args: argparse.Namespace) -> int:
             os.execv(sys.executable, line)  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise RefusedError(f"The wrapper could not be started: {error}.", 500) from None
-
-
-def _here() -> str:
-    try:
-        return str(Path.cwd())
-    except FileNotFoundError:
-        raise RefusedError(
-            "This folder was deleted. Go to another, and run it there.", 400
-        ) from None

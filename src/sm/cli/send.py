@@ -9,6 +9,8 @@ from sm.api.types import MessageView, NewMessageBody
 from sm.cli.output import client, own_session, print_json, seconds, some_seconds, standard_input
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
+LONGEST = 1_000_000
+"""No message has more characters: the daemon refuses what does."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(given: str) -> str:
     if given != "-":
-        return given.encode(errors="replace").decode()
-    return standard_input("Give the text itself.")
+        return given
+    return standard_input("Give the text itself.", LONGEST)
 
 
 def _stored(session: str, body: NewMessageBody) -> MessageView:

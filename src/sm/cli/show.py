@@ -14,7 +14,7 @@ from sm.api.types import (
     SessionDetail,
     SessionView,
 )
-from sm.cli.output import age, brief, client, coloured, print_json
+from sm.cli.output import age, brief, client, coloured, listing, print_json
 
 EXAMPLE = "sm show ada"
 SHOWN_CONTEXTS = 5
@@ -31,10 +31,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(session)
         return 0
     everyone = cast("list[SessionView]", client().get("/sessions", all="true"))
-    rows = _rows(session, {other["id"]: other["name"] for other in everyone})
-    widest = max(map(len, rows))
-    for key, value in rows.items():
-        print(f"{key:<{widest}}  {value}")
+    listing(_rows(session, {other["id"]: other["name"] for other in everyone}))
     return 0
 
 

@@ -112,6 +112,7 @@ class Home:
     def check(self) -> None:
         """Refuse folders that are not ours, before anything is written."""
         for folder in (self.base, self.runtime):
+            _refuse_unspeakable(folder)
             _refuse_foreign(folder)
         _refuse_open(self.runtime)
         if len(os.fsencode(self.socket)) > SOCKET_PATH_LIMIT:
@@ -133,6 +134,17 @@ class Home:
                 "Make it writable or set SM_HOME to another folder."
             ) from None
         self.check()
+
+
+def _refuse_unspeakable(folder: Path) -> None:
+    """A name that is in every answer of the daemon, and in its store."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        name = os.fsencode(folder).decode(errors="backslashreplace")
+        raise HomeError(
+            f"The name {name} is not valid UTF-8. Set SM_HOME to a folder with another name."
+        ) from None
 
 
 def _refuse_foreign(folder: Path) -> None:
