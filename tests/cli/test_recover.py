@@ -43,6 +43,7 @@ def test_a_crashed_session_is_listed_and_brought_back(own: Sm) -> None:
     assert listed.startswith("Recoverable sessions:\n  1. tia  [crashed ")
     assert "the agent was ended by signal 9" in listed
     assert listed.endswith("\nBring them back with: sm recover --all, or sm recover NAME\n")
+    assert own.json("notices")[-1]["words"].endswith("Bring it back with: sm recover tia")
 
     said = own.run("recover", "tia")
     assert "1 request, " in said
@@ -51,6 +52,7 @@ def test_a_crashed_session_is_listed_and_brought_back(own: Sm) -> None:
     assert "✓ context given to it (paste " in said
     assert "✓ back at work (UserPromptSubmit of prompt " in said
     assert said.endswith("\nLook at it with: sm attach tia\n")
+    assert own.json("notices") == [], "there is nothing to bring back any more"
     prompts = own.received("tia")
     assert "Your session crashed, and sm has resumed it" in prompts[-1]
     assert "It still runs (process " in prompts[-1], "the command is named with its pid"

@@ -31,6 +31,22 @@ def test_wait_prints_the_receipt(sm: Sm) -> None:
     )
 
 
+def test_whoever_stops_waiting_knows_the_messages_id(sm: Sm) -> None:
+    """It is stored by then: without its id, it would be sent again."""
+    sm.run("send", "ada", "%work 5")
+    sm.wait_state("ada", "working")
+    words = [str(SM), "send", "ada", "three", "--wait", "60"]
+    with subprocess.Popen(
+        words, env=sm.environment, cwd=sm.work, stdout=subprocess.PIPE, text=True
+    ) as sending:
+        assert sending.stdout is not None
+        printed = sending.stdout.readline()
+        sending.send_signal(signal.SIGINT)
+
+    assert sending.returncode == 130
+    assert printed.strip() in [m["id"] for m in sm.messages("ada")]
+
+
 def test_a_dash_reads_standard_input(sm: Sm) -> None:
     """Several lines, quotes and all."""
     sm.run("send", "ada", "-", "--wait", "20", input="first 'line'\nsecond $LINE; \\ü\n")

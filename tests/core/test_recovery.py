@@ -23,6 +23,7 @@ from sm.core.events import (
 )
 from sm.core.ids import ContextId, RecoveryId
 from sm.core.message import Message, MessageState, Route
+from sm.core.passage import Filed
 from sm.core.reasons import why_waiting
 from sm.core.recovery import (
     AFTER_LIMIT,
@@ -57,6 +58,7 @@ from tests.core.samples import (
     after,
     asked,
     due,
+    filed_by,
     fired,
     held,
     prompted,
@@ -244,6 +246,17 @@ def test_a_crash_keeps_the_handoff_it_cut(passing: Session) -> None:
     assert again.handoff == HANDOFF
 
 
+def test_a_handoff_whose_document_was_told_waits_for_nobody_else() -> None:
+    """Another session in its channel would do the same work again."""
+    crashed = after(CAPTURING, KILLED, WANTED, at=NOON + 20)
+    back = after(crashed, replace(BACK, manner=Manner.FRESH, context=NEXT), at=NOON + 21)
+    up = after(back, started("startup", context=NEXT, at=NOON + 22), at=NOON + 22)
+    took = prompted(7, of=told(up), at=NOON + 23)
+    took = replace(took, hook=replace(took.hook, context=NEXT))
+
+    assert filed_by(up, took, at=NOON + 23) == [Filed.CLEARED.value]
+
+
 def test_a_fresh_context_is_not_told_of_its_handoff_twice() -> None:
     """The document stands in what it is told; resumed, it is still to be given its prompt."""
     fresh = replace(BACK, manner=Manner.FRESH, context=ContextId("context-3"))
@@ -313,6 +326,12 @@ def test_it_is_told_what_happened_before_anything_else() -> None:
     session, effects = through(session, prompted(7, of=first, at=NOON + 23), at=NOON + 23)
     assert last(session).state is RecoveryState.DONE
     assert session.state is State.WORKING
+
+
+def test_the_title_of_the_dead_one_does_not_make_the_next_one_work() -> None:
+    """A terminal keeps its title; only an agent that is there has a turn."""
+    assert after(STARTED, screen(Sign.BUSY), at=NOON + 22).state is State.RECOVERING
+    assert after(STARTED, READY, screen(Sign.BUSY), at=NOON + 23).turn is not None
 
 
 def test_nothing_is_typed_before_the_agent_is_ready() -> None:

@@ -45,15 +45,14 @@ def run(args: argparse.Namespace) -> int:
         "expires_in": args.expire,
     }
     message = _stored(args.session, body)
+    if not args.json:
+        # At once: whoever stops waiting knows what to look for.
+        print(message["id"], flush=True)
     if args.wait is not None:
         message = _receipt(message, args.wait)
     if args.json:
         print_json(message)
-    else:
-        print(message["id"])
-    if args.wait is None:
-        return 0
-    return _verdict(message, quiet=args.json)
+    return 0 if args.wait is None else _verdict(message, quiet=args.json)
 
 
 def _text(given: str) -> str:

@@ -154,8 +154,8 @@ class FileHandoff:
     repeatable: ClassVar[bool] = True
     handoff: HandoffId
     status: Filed
-    was: Handoff
-    """As it was then: a handoff that is over is no part of its session any more."""
+    was: Handoff | None = None
+    """As it was then: a handoff that is over is no part of its session any more. None: put away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +202,8 @@ class TellPerson:
     """What is told once, where that is not simply these words: a crash of that time, for one."""
     for_all: bool = False
     """It concerns every session alike: told once, whichever tells it."""
+    while_crashed: bool = False
+    """It asks for something that is not to be done any more once the session is back, or ended."""
 
 
 Effect = (

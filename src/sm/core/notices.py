@@ -19,6 +19,8 @@ class PersonNotice:
     at: float
     seen: bool = False
     """A command has shown it on a terminal."""
+    while_crashed: bool = False
+    """It means nothing any more once the session is back, or ended."""
 
 
 def notice(session: Session, to: SessionId, about: str, words: str, now: float) -> QueueNotice:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sm.core import delivery, turn
 from sm.core.crash import Cause, Crash, FirstWord, Manner, Recovery, RecoveryRules, RecoveryState
-from sm.core.effects import Effect, RecoverAgent, TellPerson
+from sm.core.effects import Effect, FileHandoff, RecoverAgent, TellPerson
 from sm.core.events import (
     AgentRecovered,
     ContextStarted,
@@ -21,6 +21,7 @@ from sm.core.events import (
 from sm.core.ids import HandoffId, RecoveryId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
+from sm.core.passage import Filed
 from sm.core.state import Session, Usage
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -102,7 +103,8 @@ def _told(session: Session, crash: Crash, now: float) -> tuple[Effect, ...]:
     remedy = f"Bring it back with: sm recover {session.name}"
     if session.adopted:
         remedy = "Start it again, and adopt it: sm adopt"
-    return (*told, TellPerson(words=f"{words}. {remedy}", about=f"crash {crash.at}"))
+    words = f"{words}. {remedy}"
+    return (*told, TellPerson(words=words, about=f"crash {crash.at}", while_crashed=True))
 
 
 def not_started(session: Session, reason: str, now: float) -> Session:
@@ -155,7 +157,7 @@ def _given_up(session: Session, now: float) -> Result:
     words = f"it crashed {times} in {_span(rules.within)} and is not brought back any more"
     session = replace(session, hopeless=words)
     told = f"{session.name}: {words}. To try again: sm recover {session.name}"
-    person = TellPerson(words=told, about=f"hopeless {now}")
+    person = TellPerson(words=told, about=f"hopeless {now}", while_crashed=True)
     if session.parent is None:
         return session, (person,)
     return session, (person, notice(session, session.parent, f"hopeless {now}", told, now))
@@ -423,16 +425,24 @@ def _without_older(session: Session, now: float) -> Session:
 def _done(session: Session, recovery: Recovery, now: float, evidence: str) -> Result:
     over = recovery.moved(RecoveryState.DONE, now, evidence)
     session = session.with_recovery(over).with_timer(DEADLINE, None)
+    told = _put_away(over)
     if recovery.crash.cause.is_mass:
-        return session, ()
+        return session, told
     about, words = f"recovery {recovery.id}", f"{session.name} is back ({_how(over)})"
-    told: tuple[Effect, ...] = ()
     if session.parent is not None:
-        told = (notice(session, session.parent, about, words, now),)
+        told = (*told, notice(session, session.parent, about, words, now))
     if recovery.by == OURSELVES:
         why = f"It had crashed: {recovery.crash.words}"
         told = (*told, TellPerson(words=f"{words}. {why}", about=about))
     return session, told
+
+
+def _put_away(recovery: Recovery) -> tuple[Effect, ...]:
+    """A handoff that was cut: its document was told, and is to be given to nobody else."""
+    handoff = recovery.crash.handoff
+    if handoff is None or recovery.manner is not Manner.FRESH:
+        return ()
+    return (FileHandoff(handoff=handoff, status=Filed.CLEARED),)
 
 
 def _how(recovery: Recovery) -> str:

@@ -309,6 +309,9 @@ def screen_seen(session: Session, event: ScreenSeen, now: float) -> Result:
     session = replace(session, lost=False)
     if screen.sign is Sign.DIALOG:
         return replace(session, dialog=screen.detail or "a dialog is open"), ()
+    if screen.sign is Sign.BUSY and session.recovery is not None and not session.ready:
+        # The title of the one that died stands there until the next one sets its own.
+        return session, ()
     if screen.sign is Sign.BUSY:
         turn = session.turn or Turn(prompt=None, started_at=session.state_since)
         return replace(session, dialog=None, turn=turn, ready=True), ()

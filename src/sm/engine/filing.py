@@ -57,17 +57,18 @@ class Filing:
     async def file(self, session: Session, effect: FileHandoff) -> Event:
         handoff = next((h for h in session.handoffs if h.id == effect.handoff), effect.was)
         try:
-            evidence = await asyncio.to_thread(self._file, session, handoff, effect.status)
+            evidence = await asyncio.to_thread(self._file, session, effect, handoff)
         except (LedgerFailedError, DocumentError, OSError, ValueError) as error:
             evidence = f"not written: {error}"
         return HandoffFiled(handoff=effect.handoff, status=effect.status, evidence=evidence)
 
-    def _file(self, session: Session, handoff: Handoff, status: Filed) -> str:
-        name = handoff.id
+    def _file(self, session: Session, effect: FileHandoff, handoff: Handoff | None) -> str:
+        name = effect.handoff
         now = self.clock.now()
-        match status:
+        match effect.status:
             case Filed.CLAIMED:
-                self._left(session, handoff)
+                if handoff is not None:
+                    self._left(session, handoff)
                 given = self.channels.claim(
                     name, self._claimant(session), now=now, expiry=self.expiry
                 )

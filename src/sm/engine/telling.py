@@ -22,5 +22,6 @@ class Telling:
             session=session.id,
             words=effect.words,
             at=self._clock.now(),
+            while_crashed=effect.while_crashed,
         )
         return PersonTold(words=effect.words, evidence=await self._notices.tell(notice))

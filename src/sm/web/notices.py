@@ -2,6 +2,7 @@
 
 from sm.api.types import NoticesCleared, NoticeView, SeenBody
 from sm.core.notices import PersonNotice
+from sm.core.state import State
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 from sm.web.endpoint import Call, Endpoint, Query
@@ -10,7 +11,16 @@ from sm.web.endpoint import Call, Endpoint, Query
 async def list_(call: Call) -> list[NoticeView]:
     only_new = call.query["unseen"]
     found = [n for n in await call.engine.notices.all() if not (only_new and n.seen)]
-    return [notice_view(call.engine, notice) for notice in found]
+    return [notice_view(call.engine, n) for n in found if _still_holds(call.engine, n)]
+
+
+def _still_holds(engine: Engine, notice: PersonNotice) -> bool:
+    """Whether it can still be done what it says is to be done."""
+    try:
+        is_crashed = engine.session(notice.session).state is State.CRASHED
+    except UnknownSessionError:
+        return not notice.while_crashed
+    return is_crashed or not notice.while_crashed
 
 
 async def see(call: Call) -> None:

@@ -82,6 +82,14 @@ def test_a_task_goes_on_behind_the_last_step_one_knows_of() -> None:
     assert task.numbered(4) == Tool("echo step 4 >> f", ask=False)
 
 
+def test_a_number_may_stand_in_several_places() -> None:
+    """It is the same in all of them."""
+    task = Task(9, "echo {} >> f; seq {}; true")
+
+    assert task.next(f"`{task.numbered(3).command}`") == 4
+    assert task.next("echo 3 >> f; seq 5; true") == 1
+
+
 def test_a_step_without_a_result_is_done_again() -> None:
     """After a crash one is told which command may not have run; done again, it is done."""
     task = Task(9, "echo step {} >> f")

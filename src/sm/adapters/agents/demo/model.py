@@ -72,8 +72,9 @@ class Task(NamedTuple):
 
     def next(self, known: str) -> int:
         """The first number that was not done, as far as one knows."""
-        before, _, behind = self.command.partition("{}")
-        named = re.compile(f"{re.escape(before)}(\\d+){re.escape(behind)}")
+        before, _, behind = map(re.escape, self.command.partition("{}"))
+        again = behind.replace(re.escape("{}"), "(?:\\1)")
+        named = re.compile(f"{before}(\\d+){again}")
         done: set[int] = set()
         for line in known.split("\n"):
             numbers = set(map(int, named.findall(line)))
