@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from sm.api import types
+from sm.core.message import MessageState
 
 LISTED = [
     "id", "name", "agent", "state", "state_since", "cwd", "channel", "parent", "host",
@@ -18,6 +19,10 @@ def test_a_listed_session_has_exactly_the_documented_keys() -> None:
         "number", "id", "transcript", "tokens", "window", "percent",
     ]  # fmt: skip
     assert list(types.TmuxView.__annotations__) == ["socket", "session", "pane"]
+
+
+def test_the_states_of_a_message_are_those_the_core_knows() -> None:
+    assert list(types.MESSAGE_STATES) == list(MessageState)
 
 
 def test_a_message_has_the_documented_keys() -> None:

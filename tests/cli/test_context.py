@@ -75,7 +75,7 @@ def test_a_session_can_be_left_alone_and_watched_again(sm: Sm) -> None:
 def test_a_switch_needs_a_session(sm: Sm) -> None:
     """All at once is the configuration's business."""
     assert refusal(sm, "context", "--off") == (
-        1, "Name the session to switch: sm context SESSION --on|--off",
+        2, "Name the session to switch: sm context SESSION --on|--off",
     )  # fmt: skip
 
 

@@ -62,10 +62,10 @@ def test_refusals_say_what_to_do(sm: Sm, tmp_path: Path) -> None:
     other.write_text("not a transcript\n")
 
     assert refusal(sm, "handoffs", "draft") == (
-        1, "Name a session or a transcript: sm handoffs draft SESSION, or --transcript FILE",
+        2, "Name a session or a transcript: sm handoffs draft SESSION, or --transcript FILE",
     )  # fmt: skip
     assert refusal(sm, "handoffs", "draft", "ada", "--transcript", "x") == (
-        1, "Name a session or a transcript, not both.",
+        2, "Name a session or a transcript, not both.",
     )  # fmt: skip
     assert refusal(sm, "handoffs", "draft", "--transcript", str(tmp_path / "none")) == (
         1, f"{tmp_path}/none does not exist. Name a transcript, such as sm show tells.",
@@ -77,7 +77,7 @@ def test_refusals_say_what_to_do(sm: Sm, tmp_path: Path) -> None:
         1, "A document of 1000 bytes says too little. Give at least 4KB.",
     )  # fmt: skip
     assert refusal(sm, "handoffs", "ada", "--transcript", "x") == (
-        1, "--transcript is for: sm handoffs draft --transcript FILE",
+        2, "--transcript is for: sm handoffs draft --transcript FILE",
     )  # fmt: skip
     assert refusal(sm, "handoffs", "draft", "gone")[0] == 1
 

@@ -72,14 +72,14 @@ def test_an_unknown_handoff_is_refused(sm: Sm, action: str) -> None:
         "There is no handoff 'nope'. See: sm handoffs",
     )
     assert refusal(sm, "handoffs", action) == (
-        1,
+        2,
         f"Name the handoff: sm handoffs {action} ID. See: sm handoffs",
     )
 
 
 def test_a_misspelt_action_is_refused(sm: Sm) -> None:
     assert refusal(sm, "handoffs", "shwo", "x") == (
-        1,
+        2,
         (
             "'shwo' is no action. There are: sm handoffs show ID, cancel ID, draft SESSION,"
             " load, clear."

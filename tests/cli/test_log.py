@@ -38,6 +38,9 @@ def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
 
 def test_raw_and_text_together_are_wrong_usage(sm: Sm) -> None:
     """Exit 2."""
+    assert refusal(sm, "log", "bob", "--raw", "--json") == (
+        2, "--raw gives bytes; --json goes with --text.",
+    )  # fmt: skip
     assert sm.start("log", "bob", "--raw", "--text").returncode == 2
 
 

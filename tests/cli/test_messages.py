@@ -52,7 +52,7 @@ def test_a_misspelt_state_is_refused(sm: Sm) -> None:
     states = "queued, offered, accepted, done, expired, refused, cancelled"
 
     assert refusal(sm, "messages", "--state", "lost") == (
-        1, f"'lost' is no message state. There are: {states}.",
+        2, f"'lost' is no message state. There are: {states}.",
     )  # fmt: skip
 
 

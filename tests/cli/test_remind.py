@@ -45,5 +45,5 @@ def test_what_is_not_there_is_refused(sm: Sm) -> None:
         1, "gone has ended and cannot be reminded.",
     )  # fmt: skip
     assert refusal(sm, "remind", "ada", "x", "--every", "0.5") == (
-        1, "every must be at least 1 second.",
+        2, "every must be at least 1 second.",
     )  # fmt: skip

@@ -149,10 +149,10 @@ async def test_refusals_say_what_is_wrong(drafts: Drafts, tmp_path: Path) -> Non
     empty, locked = tmp_path / "empty", tmp_path / "loop"
     empty.touch()
     locked.symlink_to(locked)
-    nameless = replace(IDLE, context=replace(IDLE.context, transcript=None))
-
-    with pytest.raises(RefusedError, match="has no transcript yet"):
-        await drafts.of_session(nameless, 30_000)
+    for path in (None, f"/{'x' * 300}/t.jsonl"):
+        nameless = replace(IDLE, context=replace(IDLE.context, transcript=path))
+        with pytest.raises(RefusedError, match="has no transcript yet"):
+            await drafts.of_session(nameless, 30_000)
     with pytest.raises(NotFoundError, match=r"none does not exist\. Name a transcript"):
         await drafts.of_transcript(str(tmp_path / "none"), 30_000)
     with pytest.raises(NotFoundError, match="is not a file"):

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sm.adapters.agents import Dialects
 from sm.core.channel import NAME, NAME_RULE
 from sm.core.message import Route
 from sm.settings.config import (
+    AGENTS,
     CHANNEL,
     CHANNEL_RULE,
     ROUTES,
@@ -162,6 +164,12 @@ def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -
         (MONITOR + "check_frequency = 0\n", "context_monitor.check_frequency must be more than 0."),
         ("[archive]\nretention = 'long'\n", 'archive.retention must be a time such as "90d"'),
         ("[archive]\nretention = '90'\n", 'archive.retention must be a time such as "90d"'),
+        ("[archive]\nretention = '0d'\n", 'archive.retention must be a time such as "90d"'),
+        ("[daemon]\nlog_size = '0B'\n", 'daemon.log_size must be a size such as "5MB"'),
+        (
+            "[delivery.routes]\nnope = ['paste']\n",
+            "delivery.routes.nope must be named by one of claude, demo, generic.",
+        ),
         ("[daemon]\nlog_level = 'loud'\n", "daemon.log_level must be debug, info, warning or"),
         ("[daemon]\nlog_size = 'big'\n", 'daemon.log_size must be a size such as "5MB"'),
         ("[handoff]\ncooldown = '-1s'\n", "handoff.cooldown must be a time such as"),
@@ -270,6 +278,26 @@ def test_a_route_that_does_not_exist_is_refused_with_those_that_do(path: Path, r
     assert str(path) in told
 
 
+def test_the_agents_that_may_have_routes_are_those_there_are() -> None:
+    assert {Dialects().named(name).name for name in AGENTS} == set(AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[delivery.routes]\ndemo = []\nclaude = 'paste'", "delivery.routes.claude"),
+        ("[delivery.routes]\nclaude = ['paste', 7]", "delivery.routes.claude[1]"),
+        ("[redaction.patterns]\nbadge = 7", "redaction.patterns.badge"),
+        ("[channels]\n'/src' = 7", 'channels."/src"'),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_under_a_free_name(
+    path: Path, text: str, key: str
+) -> None:
+    """Not only its table."""
+    assert _refusal(path, text).startswith(f"{path}: {key}: expected `")
+
+
 def test_own_patterns_are_taken(path: Path) -> None:
     """Each is a kind of its own."""
     path.write_text("[redaction.patterns]\nbadge = 'BADGE-[0-9]{4}'\n")
@@ -284,7 +312,7 @@ def test_own_patterns_are_taken(path: Path) -> None:
         ("badge = '(?=x)y'", "badge must be a regular expression without look-around"),
         ("badge = 'x*'", "badge must be a regular expression that does not match an empty text."),
         ("Badge = 'x'", "Badge must be named with 1 to 40 small letters, digits or '-'"),
-        ("badge = 5", "patterns[...]: expected `str`, got `int`."),
+        ("badge = 5", "patterns.badge: expected `str`, got `int`."),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_named(path: Path, text: str, words: str) -> None:
@@ -326,7 +354,7 @@ def test_folders_are_registered_under_names(path: Path, monkeypatch: pytest.Monk
             "channels.\"/b/../a/\" must be 'a', as the same",
         ),
         ('"/a" = "api"\n"/b" = "API"', "channels.\"/b\" must be spelt 'api', as it is above"),
-        ('"/a" = 5', "channels[...]: expected `str`, got `int`."),
+        ('"/a" = 5', 'channels."/a": expected `str`, got `int`.'),
     ],
 )
 def test_a_channel_that_cannot_be_one_is_named(path: Path, lines: str, words: str) -> None:

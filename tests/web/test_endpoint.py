@@ -1,13 +1,15 @@
 """One declaration decodes, encodes and refuses alike for every endpoint."""
 
 import http.client
+from pathlib import Path
 from typing import cast
 
+import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
 from sm.engine.engine import Engine
-from sm.web.endpoint import MAX_BODY, Call, Endpoint
+from sm.web.endpoint import MAX_BODY, Call, Endpoint, refusal
 from tests.web.conftest import Web
 
 
@@ -104,3 +106,15 @@ def test_a_body_in_pieces_is_one_body(web: Web) -> None:
 
     assert answer.status == 400
     assert b"Expected `str`, got `int`" in words
+
+
+def test_a_name_too_long_for_a_file_is_the_callers_fault() -> None:
+    """Whoever met it first: the system says no, and nothing is broken."""
+    with pytest.raises(OSError, match="too long") as met:
+        Path("x" * 300).stat()
+    answer = refusal(met.value)
+
+    assert answer.status_code == 400
+    assert (
+        bytes(answer.body).decode() == f'{{"error":"The name {"x" * 300} is too long for a file."}}'
+    )

@@ -60,8 +60,16 @@ def test_a_wait_returns_when_the_message_was_accepted(web: Web) -> None:
         ({"text": "x" * 1_000_001}, 409, "The text has 1000001 characters; the limit is 1000000."),
         ({"id": "xyz"}, 400, "A message id is 12 hex digits."),
         ({"mode": "loud"}, 400, "The body does not fit: Invalid enum value 'loud'"),
-        ({"expires_in": 0}, 400, "expires_in must be a positive number of seconds."),
-        ({"expires_in": -1}, 400, "expires_in must be a positive number of seconds."),
+        (
+            {"expires_in": 0},
+            400,
+            "expires_in must be a positive number of seconds and below 315360000",
+        ),
+        (
+            {"expires_in": -1},
+            400,
+            "expires_in must be a positive number of seconds and below 315360000",
+        ),
     ],
 )
 def test_what_cannot_be_sent_is_refused_in_words(
@@ -163,6 +171,14 @@ def test_a_reminder_without_meaning_is_refused(web: Web, more: dict[str, object]
     answer = web.call("POST", "/sessions/ada/reminders", {"text": "x", "due_in": 60.0, **more})
 
     assert answer.status == 400
+
+
+@pytest.mark.parametrize("key", ["due_in", "every"])
+def test_a_reminder_too_far_away_is_told_how_far_it_may_be(web: Web, key: str) -> None:
+    body = {"text": "x", "due_in": 60.0, key: 1e18}
+    answer = web.call("POST", "/sessions/ada/reminders", body)
+
+    assert answer.error.endswith(" and below 315360000 (ten years).")
 
 
 def test_a_reminder_becomes_a_message_when_it_is_due(web: Web) -> None:

@@ -9,6 +9,10 @@ class RefusedError(Exception):
         self.status = status
 
 
+class UsageError(Exception):
+    """What was typed means nothing, whatever the daemon has; the words say what would."""
+
+
 class UnreachableError(Exception):
     """The daemon cannot be reached or started; the words say what to do."""
 

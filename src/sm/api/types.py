@@ -6,6 +6,9 @@ seconds since 1970 (UTC).
 
 from typing import Literal, NotRequired, TypedDict
 
+MESSAGE_STATES = ("queued", "offered", "accepted", "done", "expired", "refused", "cancelled")
+"""Where a message can be."""
+
 
 class ContextView(TypedDict):
     """One model context window."""

@@ -5,7 +5,8 @@ import os
 import time
 from typing import cast
 
-from sm.api.client import RefusedError, segment
+from sm.api.client import segment
+from sm.api.errors import UsageError
 from sm.api.types import ContextUsage, ForecastView, ThresholdView
 from sm.cli.output import age, client, coloured, listing, print_json, table
 from sm.cli.show import compacted, full
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 def _found(session: str | None, monitored: bool | None) -> list[ContextUsage]:
     if session is None:
         if monitored is not None:
-            raise RefusedError("Name the session to switch: sm context SESSION --on|--off", 400)
+            raise UsageError("Name the session to switch: sm context SESSION --on|--off")
         return cast("list[ContextUsage]", client().get("/contexts"))
     path = f"/sessions/{segment(session)}/context"
     if monitored is None:

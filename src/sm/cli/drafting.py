@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from sm.api.client import RefusedError, segment
+from sm.api.client import segment
+from sm.api.errors import UsageError
 from sm.api.types import DraftView
 from sm.cli.output import client, own_session, print_json, tellable
 
@@ -37,14 +38,14 @@ def run(args: argparse.Namespace) -> int:
 def _draft(session: str | None, transcript: str | None, budget: int) -> DraftView:
     if transcript is not None:
         if session is not None:
-            raise RefusedError("Name a session or a transcript, not both.", 400)
+            raise UsageError("Name a session or a transcript, not both.")
         path = tellable(Path(transcript).absolute(), "Link the transcript under another.")
         query = {"transcript": path, "budget": budget}
         return cast("DraftView", client().call("GET", "/draft", query=query))
     session = session or own_session()
     if session is None:
-        raise RefusedError(
-            "Name a session or a transcript: sm handoffs draft SESSION, or --transcript FILE", 400
+        raise UsageError(
+            "Name a session or a transcript: sm handoffs draft SESSION, or --transcript FILE"
         )
     path = f"/sessions/{segment(session)}/draft"
     return cast("DraftView", client().call("GET", path, query={"budget": budget}))

@@ -11,7 +11,8 @@ sm handoffs clear         put away what waits in a channel, unread
 import argparse
 from typing import cast
 
-from sm.api.client import RefusedError, segment
+from sm.api.client import segment
+from sm.api.errors import UsageError
 from sm.api.types import HandoffView
 from sm.cli import drafting, loading
 from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
@@ -46,12 +47,11 @@ def run(args: argparse.Namespace) -> int:
     if args.what in ("load", "clear"):
         return loading.run(args)
     if args.transcript is not None:
-        raise RefusedError("--transcript is for: sm handoffs draft --transcript FILE", 400)
+        raise UsageError("--transcript is for: sm handoffs draft --transcript FILE")
     if args.id is not None:
-        raise RefusedError(
+        raise UsageError(
             f"{args.what!r} is no action. There are: sm handoffs show ID, cancel ID,"
-            " draft SESSION, load, clear.",
-            400,
+            " draft SESSION, load, clear."
         )
     query = {"session": args.what or "", "channel": args.channel or "", "limit": args.limit}
     found = cast("list[HandoffView]", client().call("GET", "/handoffs", query=query))
@@ -85,7 +85,7 @@ def _contexts(handoff: HandoffView) -> str:
 
 def _one(action: str, handoff_id: str | None, *, as_json: bool) -> int:
     if handoff_id is None:
-        raise RefusedError(f"Name the handoff: sm handoffs {action} ID. See: sm handoffs", 400)
+        raise UsageError(f"Name the handoff: sm handoffs {action} ID. See: sm handoffs")
     method = "GET" if action == "show" else "DELETE"
     handoff = cast("HandoffView", client().call(method, f"/handoffs/{segment(handoff_id)}"))
     if as_json:

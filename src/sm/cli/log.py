@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from sm.api.client import RefusedError, segment
+from sm.api.errors import UsageError
 from sm.api.types import LogView, SessionDetail
 from sm.cli.output import at_least, client, print_json
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.raw and args.json:
-        raise RefusedError("--raw gives bytes; --json goes with --text.", 400)
+        raise UsageError("--raw gives bytes; --json goes with --text.")
     if args.raw:
         return _raw(args.session)
     path = f"/sessions/{segment(args.session)}/log"

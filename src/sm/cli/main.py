@@ -125,7 +125,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     parsed = made.parse_args(own)
     parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
-    from sm.api.errors import NotInsideError, RefusedError, UnreachableError
+    from sm.api.errors import NotInsideError, RefusedError, UnreachableError, UsageError
     from sm.settings.errors import HomeError
 
     try:
@@ -135,7 +135,7 @@ def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     except RefusedError as error:
         _complain(str(error))
         return 1
-    except (UnreachableError, NotInsideError, HomeError) as error:
+    except (UsageError, UnreachableError, NotInsideError, HomeError) as error:
         _complain(str(error))
         return 2
 

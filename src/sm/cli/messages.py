@@ -3,7 +3,8 @@
 import argparse
 from typing import cast
 
-from sm.api.types import MessageView
+from sm.api.errors import UsageError
+from sm.api.types import MESSAGE_STATES, MessageView
 from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm messages ada --state queued"
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.state not in ("", *MESSAGE_STATES):
+        known = ", ".join(MESSAGE_STATES)
+        raise UsageError(f"{args.state!r} is no message state. There are: {known}.")
     query = {"session": args.session or "", "state": args.state, "limit": args.limit}
     found = cast("list[MessageView]", client().call("GET", "/messages", query=query))
     if args.json:

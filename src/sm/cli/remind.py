@@ -6,6 +6,7 @@ import sys
 from typing import cast
 
 from sm.api.client import segment
+from sm.api.errors import UsageError
 from sm.api.types import ReminderView
 from sm.cli.output import age, brief, client, clock, own_session, print_json, seconds, table
 
@@ -31,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.session or not args.text or (args.due_in is None and args.every is None):
         sys.stderr.write("sm: give SESSION, TEXT and --in or --every. See: sm remind --help\n")
         return 2
+    if args.every is not None and args.every < 1:
+        raise UsageError("every must be at least 1 second.")
     body = {
         "id": secrets.token_hex(4),
         "text": args.text,

@@ -1,6 +1,7 @@
 """Automatic documents: composed from what is on record, shown or handed on; nothing is written."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -46,7 +47,7 @@ class Drafts:
         """
         path = session.context.transcript
         # Agents write it with the first prompt, and a moment late.
-        if path is None or not Path(path).exists():
+        if path is None or not os.path.exists(path):  # noqa: PTH110 - a Path refuses long names
             raise RefusedError(
                 f"{session.name} has no transcript yet: nothing was said in this context,"
                 " or its agent does not report to sm."

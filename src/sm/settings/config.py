@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -181,7 +182,30 @@ def _typed(raw: dict[str, object], path: Path) -> Settings:
     try:
         return msgspec.convert(raw, Settings)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(str(error))}") from None
+        raise ConfigError(f"{path}: {_explain(_with_its_name(str(error), raw))}") from None
+
+
+def _with_its_name(error: str, raw: Any) -> str:
+    """msgspec says in which table of free names the wrong value is, not under which of them."""
+    found = re.search(r"`\$\.([a-z_.]+)\[\.\.\.\]", error)
+    if found is None:
+        return error
+    table = found.group(1).split(".")
+    for outer in table:
+        raw = raw[outer]
+    wrong = next(name for name, value in raw.items() if not _fits(table, {name: value}))
+    name = wrong if re.fullmatch(r"[\w-]+", wrong) else json.dumps(wrong, ensure_ascii=False)
+    return error.replace("[...]", f".{name}", 1)
+
+
+def _fits(table: list[str], values: object) -> bool:
+    for outer in reversed(table):
+        values = {outer: values}
+    try:
+        msgspec.convert(values, Settings)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def check(settings: Settings, path: Path) -> Settings:
@@ -200,13 +224,15 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
     is_fine = 100 <= tmux.history_limit <= 10_000_000
     yield "tmux.history_limit", is_fine, "between 100 and 10000000"
     yield "store.url", settings.store.url == "sqlite", '"sqlite"'
-    is_fine = _can(seconds, settings.archive.retention)
-    yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m"'
+    kept = settings.archive.retention
+    is_fine = _can(seconds, kept) and seconds(kept) > 0
+    yield "archive.retention", is_fine, 'a time such as "90d", "12h" or "30m", above 0'
     yield from _monitor_rules(settings.context_monitor)
     yield from _handoff_rules(settings.handoff)
     yield from _recovery_rules(settings.recovery)
     yield from _channel_rules(settings.channels)
     for agent, routes in settings.delivery.routes.items():
+        yield f"delivery.routes.{agent}", agent in AGENTS, f"named by one of {', '.join(AGENTS)}"
         is_fine = all(route in ROUTES for route in routes)
         yield f"delivery.routes.{agent}", is_fine, f"a list of {', '.join(ROUTES)}"
     is_fine = _can(_words, settings.notify.command)
@@ -215,7 +241,8 @@ def _rules(settings: Settings) -> Iterator[tuple[str, bool, str]]:
         wrong = complaint(name, pattern)
         yield f"redaction.patterns.{name}", wrong is None, wrong or ""
     yield "daemon.log_level", daemon.log_level in _LEVELS, "debug, info, warning or error"
-    yield "daemon.log_size", _can(size, daemon.log_size), 'a size such as "5MB" or "300KB"'
+    is_fine = _can(size, daemon.log_size) and size(daemon.log_size) > 0
+    yield "daemon.log_size", is_fine, 'a size such as "5MB" or "300KB", above 0'
 
 
 def _monitor_rules(monitor: ContextMonitor) -> Iterator[tuple[str, bool, str]]:
@@ -344,6 +371,8 @@ def size(text: str) -> int:
     return int(float(found.group(1)) * _BYTES[found.group(2)])
 
 
+AGENTS = ("claude", "demo", "generic")
+"""Every kind of agent; generic is any command that is none of the others."""
 ROUTES = ("stop_reply", "tool_result", "doorbell", "paste", "interrupt")
 """Every way of getting text into an agent."""
 CHANNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

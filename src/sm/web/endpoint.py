@@ -192,6 +192,8 @@ def refusal(error: Exception) -> Response:
             return problem(507, f"It could not be stored: {error}")
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EROFS):
             return problem(507, f"The daemon could not write: {error.strerror}.")
+        case OSError(errno=errno.ENAMETOOLONG):
+            return problem(400, f"The name {error.filename} is too long for a file.")
         case _:
             raise error
 

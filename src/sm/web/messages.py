@@ -12,13 +12,14 @@ from sm.web.views import message_view, reminder_view
 _SETTLED = frozenset(MessageState) - {MessageState.QUEUED, MessageState.OFFERED}
 LONGEST_WAIT = 7 * 86_400.0
 LONGEST = 10 * 365 * 86_400.0
+_BELOW = f" and below {LONGEST:.0f} (ten years)"
 
 
 async def send(call: Call) -> MessageView:
     body: NewMessageBody = call.body
     expires_in = body.get("expires_in")
     if expires_in is not None and not 0 < expires_in < LONGEST:
-        raise BadRequestError("expires_in must be a positive number of seconds.")
+        raise BadRequestError(f"expires_in must be a positive number of seconds{_BELOW}.")
     message = await call.engine.mail.send(
         NewMessage(
             id=MessageId(chosen_id(body.get("id"), "message", 12)),
@@ -94,9 +95,9 @@ async def remind(call: Call) -> ReminderView:
 def _refuse_times(body: NewReminderBody) -> None:
     due_in, every = body["due_in"], body.get("every")
     if not (math.isfinite(due_in) and 0 <= due_in < LONGEST):
-        raise BadRequestError("due_in must be a number of seconds, 0 or more.")
+        raise BadRequestError(f"due_in must be a number of seconds, 0 or more{_BELOW}.")
     if every is not None and not 1 <= every < LONGEST:
-        raise BadRequestError("every must be at least 1 second.")
+        raise BadRequestError(f"every must be at least 1 second{_BELOW}.")
 
 
 async def reminders(call: Call) -> list[ReminderView]:

@@ -23,6 +23,15 @@ def test_it_lies_where_claude_code_would_put_it() -> None:
     assert path_for(Path("/c"), "/home/a_b/x.y", "s1") == Path("/c/projects/-home-a-b-x-y/s1.jsonl")
 
 
+def test_a_long_path_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Each part of it is legal; all of them in one name would not be."""
+    places = [f"{'/deep-and-deeper' * 20}/{last}" for last in ("a", "b")]
+    for place in places:
+        path_for(tmp_path, place, "s1").parent.mkdir(parents=True)
+
+    assert len(list((tmp_path / "projects").iterdir())) == 2
+
+
 def test_records_form_a_chain(tmp_path: Path) -> None:
     transcript = opened(tmp_path)
     first = transcript.prompt("one", "p1")

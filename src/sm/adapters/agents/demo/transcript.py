@@ -12,6 +12,7 @@ import re
 import threading
 import time
 import uuid
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,16 @@ VERSION = "demo"
 MODEL = "demo-model"
 AGAIN_AFTER = 0.5
 """Seconds, where nothing can be written."""
+LONGEST_FOLDER = 200
 _JSON = json.JSONDecoder()
 
 
 def path_for(config: Path, cwd: str, session_id: str) -> Path:
+    """As Claude Code, which cuts a name no folder could have and adds a hash."""
     folder = re.sub(r"[^a-zA-Z0-9]", "-", cwd)
+    if len(folder) > LONGEST_FOLDER:
+        whole = zlib.crc32(os.fsencode(cwd))
+        folder = f"{folder[:LONGEST_FOLDER]}-{whole:08x}"
     return config / "projects" / folder / f"{session_id}.jsonl"
 
 
