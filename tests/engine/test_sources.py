@@ -21,6 +21,17 @@ def of(path: Path | str | None, agent: str = "claude") -> Sources:
     return Sources(session, Dialects().named(agent))
 
 
+def after(past: Path, path: Path, *, turns: int) -> Session:
+    """Recovered once, from a context with this past transcript; so many turns since."""
+    session = of(path).session
+    lineage = PastContext(
+        number=1, id=CONTEXT, transcript=str(past), tokens=None, ended_at=1.0, how="recovery r1"
+    )
+    return replace(
+        session, lineage=(lineage,), context=replace(session.context, number=2, turns=turns)
+    )
+
+
 def read(
     path: Path | str | None,
     lines: list[str] | OSError | None = None,
@@ -86,6 +97,36 @@ def test_an_agent_that_died_before_it_was_told_anything_has_the_memory_of_the_on
     assert sources.skipped == ["transcript: there is none"]
     assert sources.flaw == "the transcript: there is none"
     assert cleared.used == []
+
+
+def test_an_older_transcript_does_not_stand_for_a_context_that_was_at_work(tmp_path: Path) -> None:
+    """What was asked since is on the terminal; the older one is read where nothing else is left."""
+    past = write(tmp_path / "t.jsonl", asks("Port it"), calls("Bash", command="sleep 77"))
+    gone = Sources(after(past, tmp_path / "none", turns=2), Dialects().named("claude"))
+
+    gone.read_transcript(100_000)
+    assert (gone.used, gone.is_older) == ([], False)
+
+    gone.read_older(100_000)
+    assert gone.used == ["transcript of context 1: 1 request, 0 replies"]
+    assert gone.is_older
+
+
+def test_a_context_that_was_never_asked_anything_goes_on_from_the_one_before(
+    tmp_path: Path,
+) -> None:
+    """Also over several: but not past one that was at work and whose record is gone."""
+    whole = write(tmp_path / "t.jsonl", asks("Port it"))
+    session = after(whole, tmp_path / "none", turns=0)
+    empty = replace(session.lineage[0], number=2, transcript=str(tmp_path / "none"))
+    twice = replace(session, lineage=(*session.lineage, empty))
+    lost = replace(session, lineage=(*session.lineage, replace(empty, tokens=900)))
+
+    for died, used in ((twice, ["transcript of context 1: 1 request, 0 replies"]), (lost, [])):
+        sources = Sources(died, Dialects().named("claude"))
+        sources.read_transcript(100_000)
+        assert sources.used == used
+        assert not sources.is_older
 
 
 def test_torn_lines_are_skipped_and_counted(tmp_path: Path) -> None:
