@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.agents import Dialects
+from sm.core.crash import Cause, Crash, Recovery
+from sm.core.ids import MessageId, RecoveryId
 from sm.core.state import PastContext, Session
 from sm.engine.sources import Log, Snapshot, Sources
 from tests.adapters.agents.claude.telling import asks, calls, entry, says, write
@@ -110,6 +112,22 @@ def test_an_older_transcript_does_not_stand_for_a_context_that_was_at_work(tmp_p
     gone.read_older(100_000)
     assert gone.used == ["transcript of context 1: 1 request, 0 replies"]
     assert gone.is_older
+
+
+def test_to_be_told_of_a_crash_is_no_work_yet(tmp_path: Path) -> None:
+    """It died again before it had said a word to that: there is nothing newer on the terminal."""
+    whole = write(tmp_path / "t.jsonl", asks("Port it"))
+    crash = Crash(at=2.0, cause=Cause.SIGNAL, words="it was ended", busy=True)
+    told = Recovery(
+        id=RecoveryId("r1"), crash=crash, by="you", asked_at=1.0, message=MessageId("m1")
+    )
+    session = replace(after(whole, tmp_path / "no", turns=1), crash=crash, recoveries=(told,))
+    asked = replace(session, crash=replace(crash, taken=(MessageId("m2"),)))
+
+    for died, used in ((session, ["transcript of context 1: 1 request, 0 replies"]), (asked, [])):
+        sources = Sources(died, Dialects().named("claude"))
+        sources.read_transcript(100_000)
+        assert sources.used == used
 
 
 def test_a_context_that_was_never_asked_anything_goes_on_from_the_one_before(

@@ -163,14 +163,22 @@ def _recovered(session: Session) -> tuple[PastContext, ...]:
 
 def _still_current(session: Session) -> tuple[PastContext, ...]:
     """Those of them that nothing was said after: their record is still the latest there is."""
-    found: list[PastContext] = []
-    was_at_work = bool(session.context.turns) or session.turn is not None
-    for past in _recovered(session):
+    recovered, found = _recovered(session), list[PastContext]()
+    was_at_work = session.context.turns > 0 and not (recovered and _was_only_told(session))
+    for past in recovered:
         if was_at_work:
             break
         found.append(past)
         was_at_work = bool(past.tokens)
     return tuple(found)
+
+
+def _was_only_told(session: Session) -> bool:
+    """It died in the very turn in which it was told of its last crash, and had said nothing yet."""
+    how, context, crash = session.lineage[-1].how, session.context, session.crash
+    was_told = any(r.message is not None and how == f"recovery {r.id}" for r in session.recoveries)
+    is_alone = crash is not None and crash.busy and not crash.taken
+    return was_told and is_alone and context.turns == 1 and context.usage is None
 
 
 def _asked(request: Request) -> Exchange:
