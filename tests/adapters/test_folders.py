@@ -133,6 +133,21 @@ def test_an_environment_that_is_not_kept_can_be_lent(folders: SessionFolders) ->
     assert _mode(Path(folders.launch_argv(ADA)[1])) == 0o600
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"", b'{"x', b"\xff", b"null", b"[]", b"{}", b'{"argv":1}', b'{"environment":1}', b"[" * 9999],
+)
+def test_a_file_without_an_environment_is_as_good_as_none(
+    folders: SessionFolders, content: bytes
+) -> None:
+    """Whoever brings the session back lends theirs, as where the file is gone."""
+    folders.make(ADA)
+    Path(folders.launch_argv(ADA)[1]).write_bytes(content)
+
+    with pytest.raises(FileNotFoundError, match=r"holds no environment.*launch\.json"):
+        folders.environment(ADA)
+
+
 def test_a_folder_that_others_kept_stands_for_our_own(
     folders: SessionFolders, tmp_path: Path
 ) -> None:

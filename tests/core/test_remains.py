@@ -56,6 +56,15 @@ def test_something_is_open_when_anything_at_all_was_cut() -> None:
     assert remains(ASKED, REPLY, replace(ASKED, is_waiting=True)).is_open
 
 
+def test_nothing_of_an_older_context_is_open() -> None:
+    """What was cut in it may be done long since."""
+    for last in (CALL, ASKED, replace(ASKED, is_waiting=True)):
+        older = replace(remains(ASKED, last), is_older=True)
+
+        assert (older.cut, older.unanswered, older.waiting) == ((), None, ())
+        assert not older.is_open
+
+
 def test_every_text_can_be_changed_at_once() -> None:
     """Whoever takes secrets out must miss none of them."""
     secret = "hunter2"

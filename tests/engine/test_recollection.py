@@ -185,6 +185,48 @@ async def test_the_terminal_speaks_in_place_of_a_lost_transcript(desk: Desk) -> 
     assert "- Bash `make all` has no result." in told.prompt
 
 
+def at_work_again(desk: Desk) -> None:
+    """Recovered once while a command ran, and at work in the new context, whose record is gone."""
+    path = write(desk.folder / "old.jsonl", asks("Port it"), calls("Bash", "A", command="sleep 77"))
+    past = PastContext(
+        number=1, id=None, transcript=str(path), tokens=9, ended_at=0.0, how="recovery r1"
+    )
+    context = replace(desk.session.context, number=2, turns=2, transcript=str(desk.folder / "no"))
+    desk.session = replace(desk.session, lineage=(past,), context=context)
+
+
+async def test_the_terminal_speaks_before_the_transcript_of_an_older_context(desk: Desk) -> None:
+    """The newer requests are on it; what an earlier crash cut is not told as cut once more."""
+    at_work_again(desk)
+    shown = "❯ Port it\r\n\r\n● Bash(sleep 77)\r\n  ⎿  Running…\r\n"
+    desk.showed(f"{shown}❯ SECOND request\r\n\r\n● Done.\r\n".encode())
+
+    told = await desk.told(replace(CRASH, busy=False))
+
+    assert told.sources == ("terminal log: 7 lines, 2 requests, 1 reply",)
+    assert told.skipped == ("transcript: there is none",)
+    assert "SECOND request" in told.prompt
+    assert "has no result" not in told.prompt
+    assert not told.is_open
+
+
+async def test_what_was_cut_in_an_older_context_is_not_to_be_completed(desk: Desk) -> None:
+    """Its transcript is all that is left, and is named as what it is."""
+    at_work_again(desk)
+    taken = message(1, text="SECOND request", state=MessageState.ACCEPTED)
+    desk.session = desk.session.with_message(taken)
+
+    told = await desk.told()
+
+    assert told.sources[0] == "transcript of context 1: 1 request, 0 replies"
+    assert "Of an earlier context: nothing of what was said since could be read." in told.prompt
+    assert "has no result" not in told.prompt
+    assert "Complete what was in progress" not in told.prompt
+    assert "so do not complete it" in told.prompt
+    assert "no record of it is left):\n\n```\nSECOND request\n```" in told.prompt
+    assert told.last_activity == ""
+
+
 async def test_what_was_asked_in_earlier_contexts_is_not_forgotten(desk: Desk) -> None:
     path = write(desk.folder / "old.jsonl", asks("How it all began"))
     past = PastContext(

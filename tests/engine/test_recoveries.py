@@ -144,6 +144,18 @@ async def test_a_plan_does_nothing(rig: Rig) -> None:
     assert rig.world.calls == ["launch ada"]
 
 
+async def test_a_plan_of_a_session_that_runs_supposes_that_it_died_now(rig: Rig) -> None:
+    """The living agent is not told to its successor as something left running."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+
+        _, plan, _ = await engine.recoveries.plan("ada", Manner.FRESH)
+
+        assert "Still running" not in plan.recollected.prompt
+        assert "this is what it would be told if its agent died now" in plan.recollected.prompt
+        assert plan.told == ""
+
+
 # --- killed runs ---------------------------------------------------------------------------
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.agents import Dialects
+from sm.core.crash import Cause, Crash, Recovery
+from sm.core.ids import MessageId, RecoveryId
 from sm.core.state import PastContext, Session
 from sm.engine.sources import Log, Snapshot, Sources
 from tests.adapters.agents.claude.telling import asks, calls, entry, says, write
@@ -19,6 +21,17 @@ def of(path: Path | str | None, agent: str = "claude") -> Sources:
     context = replace(IDLE.context, transcript=None if path is None else str(path))
     session: Session = replace(IDLE, agent=agent, context=context)
     return Sources(session, Dialects().named(agent))
+
+
+def after(past: Path, path: Path, *, turns: int) -> Session:
+    """Recovered once, from a context with this past transcript; so many turns since."""
+    session = of(path).session
+    lineage = PastContext(
+        number=1, id=CONTEXT, transcript=str(past), tokens=None, ended_at=1.0, how="recovery r1"
+    )
+    return replace(
+        session, lineage=(lineage,), context=replace(session.context, number=2, turns=turns)
+    )
 
 
 def read(
@@ -86,6 +99,52 @@ def test_an_agent_that_died_before_it_was_told_anything_has_the_memory_of_the_on
     assert sources.skipped == ["transcript: there is none"]
     assert sources.flaw == "the transcript: there is none"
     assert cleared.used == []
+
+
+def test_an_older_transcript_does_not_stand_for_a_context_that_was_at_work(tmp_path: Path) -> None:
+    """What was asked since is on the terminal; the older one is read where nothing else is left."""
+    past = write(tmp_path / "t.jsonl", asks("Port it"), calls("Bash", command="sleep 77"))
+    gone = Sources(after(past, tmp_path / "none", turns=2), Dialects().named("claude"))
+
+    gone.read_transcript(100_000)
+    assert (gone.used, gone.is_older) == ([], False)
+
+    gone.read_older(100_000)
+    assert gone.used == ["transcript of context 1: 1 request, 0 replies"]
+    assert gone.is_older
+
+
+def test_to_be_told_of_a_crash_is_no_work_yet(tmp_path: Path) -> None:
+    """It died again before it had said a word to that: there is nothing newer on the terminal."""
+    whole = write(tmp_path / "t.jsonl", asks("Port it"))
+    crash = Crash(at=2.0, cause=Cause.SIGNAL, words="it was ended", busy=True)
+    told = Recovery(
+        id=RecoveryId("r1"), crash=crash, by="you", asked_at=1.0, message=MessageId("m1")
+    )
+    session = replace(after(whole, tmp_path / "no", turns=1), crash=crash, recoveries=(told,))
+    asked = replace(session, crash=replace(crash, taken=(MessageId("m2"),)))
+
+    for died, used in ((session, ["transcript of context 1: 1 request, 0 replies"]), (asked, [])):
+        sources = Sources(died, Dialects().named("claude"))
+        sources.read_transcript(100_000)
+        assert sources.used == used
+
+
+def test_a_context_that_was_never_asked_anything_goes_on_from_the_one_before(
+    tmp_path: Path,
+) -> None:
+    """Also over several: but not past one that was at work and whose record is gone."""
+    whole = write(tmp_path / "t.jsonl", asks("Port it"))
+    session = after(whole, tmp_path / "none", turns=0)
+    empty = replace(session.lineage[0], number=2, transcript=str(tmp_path / "none"))
+    twice = replace(session, lineage=(*session.lineage, empty))
+    lost = replace(session, lineage=(*session.lineage, replace(empty, tokens=900)))
+
+    for died, used in ((twice, ["transcript of context 1: 1 request, 0 replies"]), (lost, [])):
+        sources = Sources(died, Dialects().named("claude"))
+        sources.read_transcript(100_000)
+        assert sources.used == used
+        assert not sources.is_older
 
 
 def test_torn_lines_are_skipped_and_counted(tmp_path: Path) -> None:

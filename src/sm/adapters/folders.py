@@ -4,6 +4,7 @@ Everything is written whole or not at all, readable by its owner alone.
 """
 
 import contextlib
+import errno
 import json
 import os
 import shlex
@@ -50,6 +51,17 @@ def keep_written(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     except OSError:
         pass
     write_private(path, content, mode=mode)
+
+
+def _environment_in(content: bytes) -> dict[str, str] | None:
+    try:
+        launch = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    found = launch.get("environment") if isinstance(launch, dict) else None
+    if not isinstance(found, dict):
+        return None
+    return {str(name): str(value) for name, value in found.items()}
 
 
 _SM = "import sys; from sm.cli.main import main; sys.exit(main())"
@@ -108,9 +120,13 @@ class SessionFolders:
         Path(self.raw_log(session)).touch(mode=0o600)
 
     def environment(self, session: SessionId) -> dict[str, str]:
-        """What the session's agent was started with."""
-        launch = json.loads(self._launch_file(session).read_bytes())
-        return {str(name): str(value) for name, value in launch["environment"].items()}
+        """What the session's agent was started with. A file that holds none is as good as gone:
+        a full disk or somebody's editor may have left it so."""
+        file = self._launch_file(session)
+        found = _environment_in(file.read_bytes())
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, "It holds no environment", str(file))
+        return found
 
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
         """Keep an environment in the place of one that was not kept."""

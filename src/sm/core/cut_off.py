@@ -27,6 +27,9 @@ def still_to_do(remains: Remains, limit: int) -> str:
     """Messages that the agent never saw, or will not remember: word for word as far as they fit."""
     texts = [(text, "taken by you; your record lacks it") for text in remains.unrecorded]
     texts += [(e.text, "typed while you worked, never given to you") for e in remains.waiting]
+    if remains.is_older:
+        given = (one.text for one in remains.delivered if one.text not in remains.unrecorded)
+        texts += [(text, "given to you by sm; no record of it is left") for text in given]
     if not texts:
         return ""
     each = max(200, limit // len(texts) - 100)

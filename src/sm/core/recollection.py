@@ -21,6 +21,7 @@ SHORTEST, LONGEST = 2_000, 350_000
 """Less says nothing; more is not to be pasted."""
 STATE, DOCUMENT, GIT, CUT_OFF, STILL = 0.3, 0.2, 0.05, 0.15, 0.25
 """The most of the space that each of these may take; the conversation has the rest."""
+OLDER = "Of an earlier context: nothing of what was said since could be read. "
 NOTE = 12_000
 """The most of a note for what was cut off; messages have the rest."""
 LINE = 300
@@ -143,6 +144,7 @@ def _conversation(remains: Remains, room: Room, when: When) -> Told:
     lead, told = "", NOTHING
     if remains.exchanges:
         lead = f"As {remains.source} tells it. " if remains.source else ""
+        lead = OLDER if remains.is_older else lead
         told = retelling.retell(remains.exchanges, _less(room, lead), when)
     elif remains.shown is not None:
         lead = f"As {remains.shown.source} shows it, newest last:\n\n"
@@ -181,7 +183,8 @@ def _facts(remains: Remains, when: When) -> str:
     ]
     if remains.transcript:
         path = code(remains.transcript.replace("\n", "␤"))
-        lines.append(f"The whole transcript (search it, do not read it): {path}")
+        whose = "transcript of an earlier context" if remains.is_older else "transcript"
+        lines.append(f"The whole {whose} (search it, do not read it): {path}")
     return "".join(f"- {cut(line, 2_000)}\n" for line in lines)
 
 
@@ -265,6 +268,12 @@ def _instructions(remains: Remains) -> str:
             "No turn was running and nothing was left open, so there is nothing to complete. Say"
             " briefly that you are ready, and wait for the next prompt. Do not apologise for the"
             " crash."
+        )
+    if remains.is_older:
+        return (
+            "The conversation above is of an earlier context: what was in progress in it may be"
+            " done long since, so do not complete it. See where things stand, do what is still to"
+            " be done, and ask the person where you are not sure. Do not apologise for the crash."
         )
     return (
         "Resume from where you left off. Complete what was in progress. If you were waiting for the"

@@ -35,6 +35,8 @@ class Remains:
     exchanges: tuple[Exchange, ...] = ()
     source: str = ""
     """What the exchanges were read from, if it is no transcript."""
+    is_older: bool = False
+    """The exchanges are of an older context: what was open at their end may be done since."""
     story: Story = field(default_factory=Story)
     carried: tuple[Request, ...] = ()
     """What was asked before the exchanges begin."""
@@ -60,20 +62,20 @@ class Remains:
 
     @property
     def waiting(self) -> tuple[Exchange, ...]:
-        return tuple(e for e in self.exchanges if e.is_waiting)
+        return tuple(e for e in self.exchanges if e.is_waiting and not self.is_older)
 
     @property
     def cut(self) -> tuple[Exchange, ...]:
         """Calls without a result after the last request, or after the agent was last told what an
         earlier crash had cut: what was before that is long over."""
-        given = self.given
+        given = () if self.is_older else self.given
         last = max((n for n, e in enumerate(given) if e.is_request or _is_note(e)), default=0)
         return tuple(e for e in given[last:] if e.is_cut)
 
     @property
     def unanswered(self) -> Exchange | None:
         """The last request, if nothing came after it."""
-        given = self.given
+        given = () if self.is_older else self.given
         return given[-1] if given and given[-1].is_request else None
 
     @property

@@ -106,6 +106,8 @@ class Recollection:
         sources.read_transcript(room.size)
         if not sources.exchanges or "{scrollback}" in rules.template:
             sources.read_terminal(self.log, rules.lines, self.snapshot)
+        if not sources.transcript and sources.shown is None:
+            sources.read_older(room.size)
         remains = self._remains(session, crash, sources)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)
@@ -120,7 +122,7 @@ class Recollection:
             requests=sources.requests,
             replies=sources.replies,
             lines=prompt.lines,
-            last_activity=doing(clean.given),
+            last_activity="" if clean.is_older else doing(clean.given),
             is_open=clean.is_open,
             whole=sources.flaw is None,
             flaw=sources.flaw or "",
@@ -153,7 +155,8 @@ class Recollection:
         document, path = self._document(session, sources)
         git = self.drafts.handoffs.git(session.cwd)
         sources.used += ["git"] if git else []
-        delivered = () if sources.exchanges else _delivered(session, crash)
+        is_told = bool(sources.exchanges) and not sources.is_older
+        delivered = () if is_told else _delivered(session, crash)
         if delivered and sources.shown is None:
             sources.used.append(f"what sm delivered: {count(len(delivered), 'message')}")
         begun = sources.exchanges[0].at if sources.exchanges else 0.0
@@ -167,6 +170,7 @@ class Recollection:
             transcript=sources.transcript if sources.story.ended_at else "",
             exchanges=sources.exchanges,
             source=sources.source,
+            is_older=sources.is_older,
             story=sources.story,
             carried=(*self.drafts.carried(session), *before),
             delivered=delivered,

@@ -196,6 +196,12 @@ class Recoverer:
                 raise RecoveryImpossibleError(f"process {pane.pid} does not end")
         return await asyncio.to_thread(self._survivors, session)
 
+    async def _foreseen(self, session: Session) -> tuple[str, ...]:
+        """What it would leave running: of an agent that lives, nobody can say yet."""
+        if session.exit is None:
+            return ()
+        return await asyncio.to_thread(self._survivors, session)
+
     def _survivors(self, session: Session, new: int | None = None) -> tuple[str, ...]:
         """Processes that carry the session's id, without the agent that came in its place and
         what that has started."""
@@ -212,7 +218,7 @@ class Recoverer:
     ) -> Plan:
         """How it would be brought back. Raises where it cannot be; changes nothing."""
         if survivors is None:
-            survivors = await asyncio.to_thread(self._survivors, session)
+            survivors = await self._foreseen(session)
         recalled = await self._recall(session, crash, survivors)
         hindrance = self._hindrance(session, recalled.recollected)
         usage = session.context.usage

@@ -125,9 +125,8 @@ class Recoveries:
         done."""
         session = naming.find(reference, self._loop.sessions)
         self._refuse_impossible(session, may_run=True)
-        crash = session.crash or Crash(
-            at=self._clock.now(), cause=Cause.UNKNOWN, words="it has not crashed"
-        )
+        crash = None if session.exit is None else session.crash
+        crash = crash or _supposed(session, self._clock.now())
         if not await asyncio.to_thread(self._is_kept, session):
             raise RefusedError(f"{session.name}: {_NOT_KEPT}")
         try:
@@ -205,6 +204,17 @@ class Recoveries:
     def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
         lent = self._environments.with_sm(self._clean(environment))
         self._environments.lend(session, {**lent, **self._identity(session)})
+
+
+def _supposed(session: Session, now: float) -> Crash:
+    """As if it died now."""
+    return Crash(
+        at=now,
+        cause=Cause.UNKNOWN,
+        words="nothing yet: this is what it would be told if its agent died now",
+        busy=session.turn is not None,
+        dialog=session.dialog,
+    )
 
 
 COUNTED = 4_000_000

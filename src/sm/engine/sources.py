@@ -1,11 +1,12 @@
 """What is left of a crashed session's conversation, from the best source that can be read.
 
-The transcript first, then what the terminal showed, then the last snapshot of it. What cannot be
-used is named and never fatal.
+The transcript first, then what the terminal showed, then the last snapshot of it; a transcript of
+an older context comes last. What cannot be used is named and never fatal.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from sm.core.exchange import Exchange, Role
@@ -13,7 +14,7 @@ from sm.core.ids import SessionId
 from sm.core.remains import Shown
 from sm.core.retelling import replies, requests
 from sm.core.shortening import count
-from sm.core.state import Session
+from sm.core.state import PastContext, Session
 from sm.core.story import Request, Story
 from sm.engine.drafts import moment
 from sm.engine.ports import Dialect
@@ -44,6 +45,8 @@ class Sources:
     """The one they were read from."""
     source: str = ""
     """What else they were read from."""
+    is_older: bool = False
+    """They are of a context that others came after, of which nothing could be read."""
     story: Story = field(default_factory=Story)
     shown: Shown | None = None
     requests: int = 0
@@ -57,8 +60,17 @@ class Sources:
         """Of the context it was in. Where nothing was said in that one, of the one it came from: an
         agent may die again before it is told anything."""
         self.flaw = self._read("transcript", self.session.context.transcript, room)
-        for past in reversed(self.session.lineage):
-            if self.used or not past.how.startswith("recovery "):
+        self._read_first(_still_current(self.session), room)
+
+    def read_older(self, room: int) -> None:
+        """Where nothing else tells anything: of a context that others came after."""
+        recovered = _recovered(self.session)
+        self._read_first(recovered[len(_still_current(self.session)) :], room)
+        self.is_older = bool(self.transcript)
+
+    def _read_first(self, contexts: tuple[PastContext, ...], room: int) -> None:
+        for past in contexts:
+            if self.transcript:
                 return
             self._read(f"transcript of context {past.number}", past.transcript, room)
 
@@ -141,6 +153,32 @@ class Sources:
     def _counted(self) -> str:
         asked = count(self.requests, "request")
         return f"{asked}, {self.replies} {'reply' if self.replies == 1 else 'replies'}"
+
+
+def _recovered(session: Session) -> tuple[PastContext, ...]:
+    """The contexts that recoveries went on from, the newest first."""
+    newest_first = reversed(session.lineage)
+    return tuple(takewhile(lambda past: past.how.startswith("recovery "), newest_first))
+
+
+def _still_current(session: Session) -> tuple[PastContext, ...]:
+    """Those of them that nothing was said after: their record is still the latest there is."""
+    recovered, found = _recovered(session), list[PastContext]()
+    was_at_work = session.context.turns > 0 and not (recovered and _was_only_told(session))
+    for past in recovered:
+        if was_at_work:
+            break
+        found.append(past)
+        was_at_work = bool(past.tokens)
+    return tuple(found)
+
+
+def _was_only_told(session: Session) -> bool:
+    """It died in the very turn in which it was told of its last crash, and had said nothing yet."""
+    how, context, crash = session.lineage[-1].how, session.context, session.crash
+    was_told = any(r.message is not None and how == f"recovery {r.id}" for r in session.recoveries)
+    is_alone = crash is not None and crash.busy and not crash.taken
+    return was_told and is_alone and context.turns == 1 and context.usage is None
 
 
 def _asked(request: Request) -> Exchange:
