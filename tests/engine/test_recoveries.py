@@ -156,6 +156,16 @@ async def test_a_plan_of_a_session_that_runs_supposes_that_it_died_now(rig: Rig)
         assert plan.told == ""
 
 
+async def test_a_plan_is_refused_where_the_recovery_would_fail(rig: Rig) -> None:
+    """In the words it would fail with: its folder is gone, say."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        rig.world.refuses_launch = True
+
+        with pytest.raises(RefusedError, match="ada: /shop is not a folder"):
+            await engine.recoveries.plan("ada", None)
+
+
 # --- killed runs ---------------------------------------------------------------------------
 
 
