@@ -77,6 +77,15 @@ async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words:
         assert str(refused.value).startswith(words)
 
 
+async def test_nothing_is_offered_that_would_be_refused(rig: Rig) -> None:
+    rig.recovery_terms = replace(TERMS, rules=RecoveryRules(enabled=False))
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+
+        with pytest.raises(RefusedError, match="Recovery is switched off"):
+            engine.recoveries.recoverable()
+
+
 async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
     """By whoever asks, cleaned of what belongs to them, with the session's own identity."""
     async with rig.running() as engine:
