@@ -77,6 +77,15 @@ async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words:
         assert str(refused.value).startswith(words)
 
 
+async def test_nothing_is_offered_that_would_be_refused(rig: Rig) -> None:
+    rig.recovery_terms = replace(TERMS, rules=RecoveryRules(enabled=False))
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+
+        with pytest.raises(RefusedError, match="Recovery is switched off"):
+            engine.recoveries.recoverable()
+
+
 async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
     """By whoever asks, cleaned of what belongs to them, with the session's own identity."""
     async with rig.running() as engine:
@@ -154,6 +163,16 @@ async def test_a_plan_of_a_session_that_runs_supposes_that_it_died_now(rig: Rig)
         assert "Still running" not in plan.recollected.prompt
         assert "this is what it would be told if its agent died now" in plan.recollected.prompt
         assert plan.told == ""
+
+
+async def test_a_plan_is_refused_where_the_recovery_would_fail(rig: Rig) -> None:
+    """In the words it would fail with: its folder is gone, say."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        rig.world.refuses_launch = True
+
+        with pytest.raises(RefusedError, match="ada: /shop is not a folder"):
+            await engine.recoveries.plan("ada", None)
 
 
 # --- killed runs ---------------------------------------------------------------------------

@@ -192,12 +192,22 @@ def test_without_a_usable_transcript_the_terminal_is_read(
     assert sources.source == "the terminal's log"
 
 
+def test_a_pipe_in_the_transcripts_place_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody may ever write into it."""
+    os.mkfifo(tmp_path / "t.jsonl")
+
+    sources = read(tmp_path / "t.jsonl", LINES)
+
+    assert sources.skipped == ["transcript: it is not a file"]
+    assert sources.used == ["terminal log: 4 lines, 1 request, 1 reply"]
+
+
 def test_what_may_not_be_read_is_named_as_such(tmp_path: Path) -> None:
     """Here a folder: tests may run as root, who may read every file."""
     sources = read(tmp_path, PermissionError(13, "Permission denied"))
 
     assert sources.skipped == [
-        "transcript: cannot be read: Is a directory",
+        "transcript: it is not a file",
         "terminal log: cannot be read: Permission denied",
         "snapshot: there is none",
     ]

@@ -482,6 +482,10 @@ class World:
         self._answered()
         return agent.pane
 
+    def check_startable(self, launch: PaneLaunch) -> None:
+        if self.refuses_launch:
+            raise LaunchFailedError(f"{launch.cwd} is not a folder")
+
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         """In place: what the agent wrote stays, what it had in its box and its hands does not."""
         self._answers()

@@ -176,6 +176,7 @@ class Launcher:
         self, session: Session, resume: ContextId | None
     ) -> tuple[AgentLine, Mapping[str, str]]:
         """How its agent is started once more: with its own record, or afresh."""
+        self._terminal.check_startable(self._pane_launch(session))
         return self._planned(session, None, resume=resume)
 
     def _planned(

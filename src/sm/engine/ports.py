@@ -91,6 +91,9 @@ class Terminal(Protocol):
 
     async def launch(self, launch: PaneLaunch) -> Pane: ...
 
+    def check_startable(self, launch: PaneLaunch) -> None:
+        """Raises LaunchFailedError where it is plain beforehand that it cannot be started."""
+
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         """Start an agent in the place of one that died."""
 

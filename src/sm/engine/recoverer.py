@@ -26,6 +26,7 @@ from sm.core.terminal import Pane, Record
 from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
+from sm.engine.sources import is_special
 
 _BETWEEN = "\n\x1e\n"
 READY_WITHIN = 15.0
@@ -293,8 +294,9 @@ class Recoverer:
 
 
 def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:
+    path = Path(transcript)
     try:
-        return dialect.search(Path(transcript), attempt) is Record.HELD
+        return not is_special(path) and dialect.search(path, attempt) is Record.HELD
     except OSError:
         return False
 

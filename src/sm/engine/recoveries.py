@@ -85,7 +85,9 @@ class Recoveries:
         """Has the channels of folders looked up."""
 
     def recoverable(self) -> list[Session]:
-        """Every session whose agent died unasked, the one that died last first."""
+        """Every session whose agent died unasked, the one that died last first. Raises
+        RefusedError where none of them would be brought back."""
+        self._refuse_switched_off()
         found = [s for s in self._loop.sessions if is_recoverable(s) and not s.adopted]
         return sorted(found, key=lambda s: -s.state_since)
 
@@ -161,9 +163,12 @@ class Recoveries:
         with contextlib.suppress(OSError):  # not kept: whoever brings it back lends theirs
             self._lent(session, self._environments.environment(session))
 
-    def _refuse_impossible(self, session: Session, *, may_run: bool = False) -> None:
+    def _refuse_switched_off(self) -> None:
         if not self._terms.rules.enabled:
             raise RefusedError("Recovery is switched off: set recovery.enabled = true.")
+
+    def _refuse_impossible(self, session: Session, *, may_run: bool = False) -> None:
+        self._refuse_switched_off()
         if session.adopted:
             raise RefusedError(
                 f"{session.name} was adopted, so how it was started is not known. Start its agent"

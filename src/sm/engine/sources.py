@@ -90,6 +90,8 @@ class Sources:
         if path is None:
             return "its agent told of none", None
         file = Path(path)
+        if is_special(file):
+            return "it is not a file", None
         story = self.dialect.read_story(file)
         if story is None:
             is_empty = file.stat().st_size == 0
@@ -179,6 +181,11 @@ def _was_only_told(session: Session) -> bool:
     was_told = any(r.message is not None and how == f"recovery {r.id}" for r in session.recoveries)
     is_alone = crash is not None and crash.busy and not crash.taken
     return was_told and is_alone and context.turns == 1 and context.usage is None
+
+
+def is_special(path: Path) -> bool:
+    """Something that stands where a file should: to read a pipe would wait for ever."""
+    return path.exists() and not path.is_file()
 
 
 def _asked(request: Request) -> Exchange:

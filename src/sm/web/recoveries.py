@@ -45,7 +45,7 @@ def _manner(way: str | None) -> Manner | None:
 ENDPOINTS = (
     Endpoint(
         method="GET", path="/recoverable", about="Sessions whose agent died unasked",
-        handler=list_, gives=list[RecoverableView],
+        handler=list_, gives=list[RecoverableView], refusals=(409,),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}/recovery", handler=plan, gives=RecoveryPlanView,

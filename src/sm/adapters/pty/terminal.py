@@ -116,6 +116,9 @@ class PtyTerminal:
 
     # --- for the engine ------------------------------------------------------------------
 
+    def check_startable(self, launch: PaneLaunch) -> None:
+        _check_startable(launch)
+
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         return await self.launch(launch)
 

@@ -112,6 +112,9 @@ class TmuxRouter:
 
     # --- as any terminal -----------------------------------------------------------------
 
+    def check_startable(self, launch: PaneLaunch) -> None:
+        self._own.check_startable(launch)
+
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         return await self._own.relaunch(launch)
 

@@ -150,6 +150,9 @@ class TmuxTerminal:
             raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as soon as it was made")
         return pane
 
+    def check_startable(self, launch: PaneLaunch) -> None:
+        _check_startable(launch)
+
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         """Start an agent in the place of one that died: in its own pane, where that is left, with
         its scrollback and whoever looks at it."""
