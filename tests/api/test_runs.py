@@ -100,17 +100,17 @@ def test_a_file_that_cannot_be_read_is_no_run(home: Home) -> None:
     (own.base / RUN_FILE).write_text('{"id": "on", "na')
 
     assert runs(home) == []
-    assert sockets_of_runs(home) == []
+    assert sockets_of_runs(home) == {}
 
 
 def test_only_runs_with_a_socket_answer(home: Home) -> None:
     """One that was killed while its folder was tidied has none."""
     own = _noted(home, "on")
-    assert sockets_of_runs(home) == []
+    assert sockets_of_runs(home) == {}
 
     own.runtime.mkdir(parents=True)
     own.socket.touch()
-    assert sockets_of_runs(home) == [str(own.socket)]
+    assert list(sockets_of_runs(home)) == [str(own.socket)]
 
 
 def test_a_request_comes_through_an_argument_unchanged() -> None:

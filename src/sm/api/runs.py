@@ -97,10 +97,10 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
-def sockets_of_runs(home: Home) -> list[str]:
+def sockets_of_runs(home: Home) -> dict[str, Run]:
     """Where each run that goes on answers; one that was killed does not."""
-    return [
-        run["socket"]
+    return {
+        run["socket"]: run
         for run in runs(home)
         if os.path.exists(run["socket"])  # noqa: PTH110 - one that was killed may have left it
-    ]
+    }
