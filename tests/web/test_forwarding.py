@@ -12,7 +12,8 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sm.api.runs import Run
-from sm.web.forwarding import MARK, Forwarding
+from sm.api.types import SessionView
+from sm.web.forwarding import LOOK_WITHIN, MARK, Forwarding
 
 Sent = list[Message]
 
@@ -303,3 +304,41 @@ async def test_a_stopped_runs_name_is_taken(stopped: Stopped) -> None:
     app = forgetful(stopped)
 
     assert (await call(app, "POST", "/sessions", b'{"name":"ada"}'))[0] == 409
+
+
+async def test_a_stopped_run_stays_listed(stopped: Stopped) -> None:
+    """Its session is there, and nobody knows in which state."""
+    app = Forwarding(answering(body=[{"id": "b", "name": "bob"}]), lambda: stopped.known)
+
+    status, (bob, ada) = await call(app, "GET", "/sessions")
+
+    assert (status, bob) == (200, {"id": "b", "name": "bob"})
+    assert (ada["id"], ada["name"], ada["state"]) == ("0a1b2c3d", "ada", "unknown")
+    assert ada.keys() == SessionView.__required_keys__
+    assert (await call(app, "GET", "/messages"))[1] == [{"id": "b", "name": "bob"}]
+
+
+async def test_a_stopped_run_is_waited_for_once(stopped: Stopped) -> None:
+    """Whoever lists all sessions every second is held up in the first one only."""
+    app = Forwarding(answering(body=[]), lambda: stopped.known)
+    clock = asyncio.get_running_loop().time
+    await call(app, "GET", "/sessions")
+    since = clock()
+
+    _, (first,) = await call(app, "GET", "/sessions")
+    _, (second,) = await call(app, "GET", "/sessions")
+
+    assert clock() - since < LOOK_WITHIN
+    assert first["state_since"] == second["state_since"]
+
+
+async def test_a_run_that_goes_on_is_heard_again(stopped: Stopped) -> None:
+    app = Forwarding(answering(body=[]), lambda: stopped.known, within=0.2)
+    await call(app, "GET", "/sessions")
+    stopped.listener.close()
+    path = Path(stopped.run["socket"])
+    path.unlink()
+
+    async with serving(path) as other:
+        other.says(200, [{"id": "0a1b2c3d", "state": "idle"}])
+        assert await call(app, "GET", "/sessions") == (200, [{"id": "0a1b2c3d", "state": "idle"}])

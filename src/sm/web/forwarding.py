@@ -7,6 +7,8 @@ nothing: it is never waited for long, and what is its own is not denied.
 """
 
 import asyncio
+import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +19,16 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sm.api.runs import Run
+from sm.api.types import SessionView
+from sm.core.state import State
 from sm.web.endpoint import BadRequestError, refusal, whole_body
 
 LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
 MARK_NAME = "x-sm-forwarded"
 MARK = MARK_NAME.encode()
 ANSWER_WITHIN, ENDED_WITHIN = 5.0, 60.0
+LOOK_WITHIN, SILENT_WITHIN = 1.0, 0.25
+"""For a list, or what most likely is not its own; and for anything, after it did not answer."""
 NOT_FOUND, UNANSWERED, FINE = 404, 504, 200
 _WAITS = "/wait"
 _LARGEST = 64_000_000
@@ -51,8 +57,8 @@ class Forwarding:
         self._others = others
         self._is_run = is_run
         self._within = within
-        self._silent: set[str] = set()
-        """Those that did not answer when last asked."""
+        self._silent: dict[str, float] = {}
+        """Since when those that did not answer when last asked do not."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _may_be_elsewhere(scope):
@@ -81,7 +87,7 @@ class Forwarding:
             return answer or _unanswered(others[elsewhere])
         own = await _asked(self._app, scope, body)
         if _is_list(scope) and own.status == FINE:
-            return _merged(own, [answer for _, answer in await self._ask_all(scope, others)], scope)
+            return _merged(own, await self._listed(scope, others), scope)
         if own.status != NOT_FOUND:
             return own
         return await self._known(scope, body, self._hearing(scope, others)) or own
@@ -119,6 +125,17 @@ class Forwarding:
                 return path, answer
         return None, _NOWHERE
 
+    async def _listed(self, scope: Scope, others: Known) -> list[Answer]:
+        """What the others list; of a run that does not answer, that there is one."""
+        lists = []
+        for path, answer in await self._ask_all(scope, others):
+            run = others[path]
+            if answer.status == UNANSWERED and run is not None and scope["path"] == "/sessions":
+                lists.append(_answer(FINE, [_silent_view(run, self._silent[path])]))
+            else:
+                lists.append(answer)
+        return lists
+
     def _hearing(self, scope: Scope, others: Known) -> Known:
         """Who may be asked to do it. One that did not say whether the session is its own would do
         it later, after we have said that there is none."""
@@ -151,23 +168,29 @@ class Forwarding:
     async def _ask_all(self, scope: Scope, others: Known) -> list[tuple[str, Answer]]:
         """A look at all of them at once; who is gone is left out."""
         answers = await asyncio.gather(
-            *(self._ask(path, run, scope, b"") for path, run in others.items())
+            *(self._ask(path, run, scope, b"", is_look=True) for path, run in others.items())
         )
         found = zip(others, answers, strict=True)
         return [(path, answer) for path, answer in found if answer is not None]
 
-    async def _ask(self, path: str, run: Run | None, scope: Scope, body: bytes) -> Answer | None:
+    async def _ask(
+        self, path: str, run: Run | None, scope: Scope, body: bytes, *, is_look: bool = False
+    ) -> Answer | None:
         """What another engine answers, if only that it does not; None where nobody is."""
         patience = self._patience(scope)
+        if is_look and not _is_meant(run, scope):
+            patience = LOOK_WITHIN
+        if patience is not None and path in self._silent:
+            patience = min(patience, SILENT_WITHIN)
         try:
             async with asyncio.timeout(patience):
                 answer = await _exchange(path, scope, body)
         except TimeoutError:
-            self._silent.add(path)
+            self._silent.setdefault(path, time.time())
             return _unanswered(run)
         except (OSError, ValueError, asyncio.IncompleteReadError):
             answer = None
-        self._silent.discard(path)
+        self._silent.pop(path, None)
         return answer
 
     def _patience(self, scope: Scope) -> float | None:
@@ -205,6 +228,10 @@ def _asked_for(scope: Scope, what: str) -> str:
 def _is_called(run: Run | None, name: str) -> bool:
     """Whether a run began under this name, or has this id or one that begins so."""
     return run is not None and bool(name) and (run["name"] == name or run["id"].startswith(name))
+
+
+def _is_meant(run: Run | None, scope: Scope) -> bool:
+    return _is_called(run, _session_in(scope) or "")
 
 
 def _named(body: bytes) -> str | None:
@@ -251,6 +278,35 @@ def _unanswered(run: Run | None) -> Answer:
         f"If it was stopped: fg in its terminal, or kill -CONT {run['pid']}"
     )
     return _refused(words, UNANSWERED)
+
+
+def _silent_view(run: Run, since: float) -> SessionView:
+    """A session of which no more is known than that its run does not answer."""
+    return {
+        "id": run["id"],
+        "name": run["name"],
+        "agent": run["agent"],
+        "state": State.UNKNOWN.value,
+        "state_since": since,
+        "cwd": run["cwd"],
+        "channel": None,
+        "parent": None,
+        "host": socket.gethostname().split(".")[0],
+        "auto_handoff": True,
+        "created_at": run["began_at"],
+        "context": {
+            "number": 1,
+            "id": None,
+            "transcript": None,
+            "tokens": None,
+            "window": None,
+            "percent": None,
+        },
+        "tmux": None,
+        "queued": 0,
+        "last_handoff": None,
+        "hopeless": None,
+    }
 
 
 def _may_be_elsewhere(scope: Scope) -> bool:
