@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sm.api import client as module
-from sm.api.client import Client, RefusedError, UnreachableError, segment
+from sm.api.client import Client, RefusedError, UnansweredError, UnreachableError, segment
 from sm.settings.home import Home
 from sm.version import VERSION
 
@@ -211,6 +211,16 @@ def test_a_call_that_takes_long_is_no_hanging_daemon(
 
     assert asked.is_set()
     assert told == []
+
+
+def test_a_call_that_nobody_answered_behind_the_daemon_is_no_refusal(home: Home) -> None:
+    """It was handed on to a run that is stopped: it may have been done, or may be done yet."""
+    words = {"error": "ada (an sm run) does not answer"}
+    with (
+        _daemon(home, [_answer(words, 504)]),
+        pytest.raises(UnansweredError, match=r"^ada \(an sm run\) does not answer$"),
+    ):
+        Client(home).get("/sessions/ada")
 
 
 @pytest.mark.parametrize(

@@ -100,17 +100,51 @@ def test_a_file_that_cannot_be_read_is_no_run(home: Home) -> None:
     (own.base / RUN_FILE).write_text('{"id": "on", "na')
 
     assert runs(home) == []
-    assert sockets_of_runs(home) == []
+    assert sockets_of_runs(home) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pid", "x"),
+        ("pid", None),
+        ("pid", 10**30),
+        ("pid", -1),
+        ("id", "../elsewhere"),
+        ("started", [2]),
+        ("socket", 5),
+        ("began_at", "yesterday"),
+        ("ended_at", "never"),
+        ("code", "3"),
+    ],
+)
+def test_a_file_that_holds_something_else_is_no_run(home: Home, name: str, value: object) -> None:
+    """It keeps no daemon from starting, and nothing is done to whatever it names."""
+    own = _noted(home, "on")
+    noted = json.loads((own.base / RUN_FILE).read_text())
+    (own.base / RUN_FILE).write_text(json.dumps({**noted, name: value}))
+
+    assert runs(home) == []
+    assert sockets_of_runs(home) == {}
+    assert not is_left(home)
+
+
+def test_whole_seconds_are_a_time_like_others(home: Home) -> None:
+    own = _noted(home, "on")
+    noted = json.loads((own.base / RUN_FILE).read_text())
+    (own.base / RUN_FILE).write_text(json.dumps({**noted, "began_at": 1}))
+
+    assert [run["id"] for run in runs(home)] == ["on"]
 
 
 def test_only_runs_with_a_socket_answer(home: Home) -> None:
     """One that was killed while its folder was tidied has none."""
     own = _noted(home, "on")
-    assert sockets_of_runs(home) == []
+    assert sockets_of_runs(home) == {}
 
     own.runtime.mkdir(parents=True)
     own.socket.touch()
-    assert sockets_of_runs(home) == [str(own.socket)]
+    assert list(sockets_of_runs(home)) == [str(own.socket)]
 
 
 def test_a_request_comes_through_an_argument_unchanged() -> None:

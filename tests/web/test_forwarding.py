@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sm.web.forwarding import MARK, Forwarding
+from sm.api.runs import Run
+from sm.api.types import SessionView
+from sm.web.forwarding import LOOK_WITHIN, MARK, Forwarding
 
 Sent = list[Message]
 
@@ -87,8 +90,55 @@ async def other(tmp_path: Path) -> AsyncIterator[Other]:
         yield found
 
 
+class Stopped:
+    """A run whose process is stopped: calls come through to it, and it reads none of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.run: Run = {
+            "id": "0a1b2c3d",
+            "name": "ada",
+            "agent": "demo",
+            "cwd": "/project",
+            "pid": 4711,
+            "started": 2,
+            "socket": str(path),
+            "began_at": 5.0,
+            "ended_at": None,
+            "code": None,
+        }
+        self.known = {self.run["socket"]: self.run}
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.run["socket"])
+        self.listener.listen()
+        self.listener.setblocking(False)
+
+    def reads(self) -> list[bytes]:
+        """What it finds when it goes on: the first line of every call that was made meanwhile."""
+        found: list[bytes] = []
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except BlockingIOError:
+                return found
+            with connection:
+                found.append(connection.recv(65_536).partition(b"\r\n")[0])
+
+
+def forgetful(stopped: Stopped) -> ASGIApp:
+    """It knows nothing itself, and has little patience with others."""
+    app = answering(status=404, body={"error": "no"})
+    return Forwarding(app, lambda: stopped.known, within=0.2)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[Stopped]:
+    found = Stopped(tmp_path / "stopped.sock")
+    yield found
+    found.listener.close()
+
+
 async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     told = await call(app, "POST", "/sessions/ada/messages?x=1", b'{"text":"hi"}',
                       authorization="Bearer t", cookie="c")  # fmt: skip
@@ -105,7 +155,7 @@ async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> N
 
 
 async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert (await call(app, "GET", "/sessions/ada", x_sm_forwarded="1"))[0] == 404
     assert other.asked == []
@@ -116,14 +166,14 @@ async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
     [("GET", "/health"), ("POST", "/hooks/ada"), ("GET", "/events")],
 )
 async def test_what_is_ours_alone_stays_here(other: Other, method: str, path: str) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert (await call(app, method, path))[0] == 404
     assert other.asked == []
 
 
 async def test_what_is_known_here_is_answered_here(other: Other) -> None:
-    app = Forwarding(answering(), lambda: [other.path])
+    app = Forwarding(answering(), lambda: {other.path: None})
 
     assert await call(app, "PATCH", "/sessions/ada", b"body") == (200, {"asked": "body"})
     assert other.asked == []
@@ -133,7 +183,7 @@ async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
     """The first one tells it; unless it has it from the ledger alone, without a context."""
     other.says(200, [{"id": "b", "context": 2}, {"id": "c", "requested_at": 1.0}, {"id": "d"}])
     own = [{"id": "a"}, {"id": "b", "context": 0}, {"id": "d", "mine": True}]
-    app = Forwarding(answering(body=own), lambda: [other.path])
+    app = Forwarding(answering(body=own), lambda: {other.path: None})
 
     told = await call(app, "GET", "/handoffs")
 
@@ -151,7 +201,7 @@ async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
 async def test_one_that_does_not_answer_is_left_out(other: Other, tmp_path: Path) -> None:
     """Killed, hung up in the middle, or no HTTP at all."""
     other.answer = b"nonsense"
-    sockets = [str(tmp_path / "gone.sock"), other.path]
+    sockets = dict.fromkeys([str(tmp_path / "gone.sock"), other.path])
 
     listed = Forwarding(answering(body=[{"id": "a"}]), lambda: sockets)
     assert await call(listed, "GET", "/handoffs") == (200, [{"id": "a"}])
@@ -161,7 +211,7 @@ async def test_one_that_does_not_answer_is_left_out(other: Other, tmp_path: Path
 
 async def test_a_refusal_elsewhere_is_an_answer(other: Other) -> None:
     other.says(409, {"error": "it is working"})
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert await call(app, "DELETE", "/sessions/ada") == (409, {"error": "it is working"})
 
@@ -170,7 +220,7 @@ async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_her
     other: Other,
 ) -> None:
     other.says(200, {"state": "idle"})
-    app = Forwarding(answering(body={"state": "ended"}), lambda: [other.path])
+    app = Forwarding(answering(body={"state": "ended"}), lambda: {other.path: None})
 
     assert await call(app, "DELETE", "/sessions/ada") == (200, {"state": "idle"})
     other.says(200, {"state": "ended"})
@@ -179,7 +229,7 @@ async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_her
 
 async def test_a_name_is_taken_everywhere(other: Other) -> None:
     other.says(200, {"state": "working"})
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     status, told = await call(app, "POST", "/sessions", b'{"name":"ada"}')
 
@@ -190,10 +240,10 @@ async def test_a_name_is_taken_everywhere(other: Other) -> None:
 
 async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
     other.says(201, {"id": "new"})
-    app = Forwarding(answering(), lambda: [other.path], is_run=True)
+    app = Forwarding(answering(), lambda: {other.path: None}, is_run=True)
     assert await call(app, "POST", "/sessions", b'{"name":"ada"}') == (201, {"id": "new"})
 
-    alone = Forwarding(answering(), list, is_run=True)
+    alone = Forwarding(answering(), dict, is_run=True)
     status, told = await call(alone, "POST", "/sessions", b"{}")
     assert status == 409
     assert "no daemon is there" in told["error"]
@@ -201,15 +251,94 @@ async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
 
 async def test_a_list_of_a_session_nobody_knows_here_is_asked_elsewhere(other: Other) -> None:
     other.says(200, [{"id": "m"}])
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: [other.path])
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert await call(app, "GET", "/messages?session=ada&limit=5") == (200, [{"id": "m"}])
 
 
 async def test_a_limit_holds_for_all_together(other: Other) -> None:
     other.says(200, [{"id": "c", "requested_at": 3.0}, {"id": "a", "requested_at": 1.0}])
-    app = Forwarding(answering(body=[{"id": "b", "requested_at": 2.0}]), lambda: [other.path])
+    app = Forwarding(answering(body=[{"id": "b", "requested_at": 2.0}]), lambda: {other.path: None})
 
     told = await call(app, "GET", "/handoffs?limit=2")
 
     assert [item["id"] for item in told[1]] == ["b", "c"]
+
+
+async def test_what_a_stopped_run_is_asked_for_is_neither_denied_nor_done_later(
+    stopped: Stopped,
+) -> None:
+    """Whoever is told that there is no such session sends it again, and it comes twice."""
+    app = forgetful(stopped)
+
+    status, told = await call(app, "POST", "/sessions/ada/messages", b'{"text":"hi"}')
+
+    assert status == 504
+    assert told["error"] == (
+        "ada (an sm run, process 4711) does not answer. "
+        "If it was stopped: fg in its terminal, or kill -CONT 4711"
+    )
+    assert stopped.reads() == [b"GET /sessions/ada HTTP/1.1"]
+
+
+async def test_a_session_nobody_knows_is_not_asked_for_later_either(stopped: Stopped) -> None:
+    """It may have been given this name since the run began."""
+    app = forgetful(stopped)
+
+    assert (await call(app, "POST", "/sessions/bob/messages", b"{}"))[0] == 404
+    assert stopped.reads() == [b"GET /sessions/bob HTTP/1.1"]
+
+
+async def test_what_another_run_knows_is_told_beside_a_stopped_one(
+    other: Other, stopped: Stopped
+) -> None:
+    other.says(200, {"state": "idle", "id": "m"})
+    known = {**stopped.known, other.path: None}
+    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: known)
+
+    assert (await call(app, "GET", "/messages/m?wait=3600"))[0] == 200
+    assert (await call(app, "POST", "/sessions/bob/messages", b"{}"))[0] == 200
+
+
+async def test_a_stopped_runs_name_is_taken(stopped: Stopped) -> None:
+    app = forgetful(stopped)
+
+    assert (await call(app, "POST", "/sessions", b'{"name":"ada"}'))[0] == 409
+
+
+async def test_a_stopped_run_stays_listed(stopped: Stopped) -> None:
+    """Its session is there, and nobody knows in which state."""
+    app = Forwarding(answering(body=[{"id": "b", "name": "bob"}]), lambda: stopped.known)
+
+    status, (bob, ada) = await call(app, "GET", "/sessions")
+
+    assert (status, bob) == (200, {"id": "b", "name": "bob"})
+    assert (ada["id"], ada["name"], ada["state"]) == ("0a1b2c3d", "ada", "unknown")
+    assert ada.keys() == SessionView.__required_keys__
+    assert (await call(app, "GET", "/messages"))[1] == [{"id": "b", "name": "bob"}]
+
+
+async def test_a_stopped_run_is_waited_for_once(stopped: Stopped) -> None:
+    """Whoever lists all sessions every second is held up in the first one only."""
+    app = Forwarding(answering(body=[]), lambda: stopped.known)
+    clock = asyncio.get_running_loop().time
+    await call(app, "GET", "/sessions")
+    since = clock()
+
+    _, (first,) = await call(app, "GET", "/sessions")
+    _, (second,) = await call(app, "GET", "/sessions")
+
+    assert clock() - since < LOOK_WITHIN
+    assert first["state_since"] == second["state_since"]
+
+
+async def test_a_run_that_goes_on_is_heard_again(stopped: Stopped) -> None:
+    app = Forwarding(answering(body=[]), lambda: stopped.known, within=0.2)
+    await call(app, "GET", "/sessions")
+    stopped.listener.close()
+    path = Path(stopped.run["socket"])
+    path.unlink()
+
+    async with serving(path) as other:
+        other.says(200, [{"id": "0a1b2c3d", "state": "idle"}])
+        assert await call(app, "GET", "/sessions") == (200, [{"id": "0a1b2c3d", "state": "idle"}])

@@ -19,6 +19,7 @@ from sm.settings.home import Home
 __all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "segment"]
 
 RETRY_FOR = 20.0
+UNANSWERED = 504
 CUT_FOR = 2.0
 """How long a call that may start no daemon is sent again if it was cut off: another takes over."""
 LOOK_AFTER, LOOK_EVERY, LOOK_FOR = 2.0, 60.0, 1.0
@@ -170,6 +171,9 @@ def _decoded(status: int, answer: bytes) -> object:
         value = answer.decode(errors="replace")
     if status >= 300:
         words = value.get("error", "") if isinstance(value, dict) else str(value)
+        if status == UNANSWERED:
+            # Handed on to a run that said nothing: as with a daemon that does not.
+            raise UnansweredError(words)
         raise RefusedError(words or f"The daemon answered {status}.", status)
     return value
 

@@ -13,6 +13,8 @@ from sm.settings.home import Home
 RUN_FILE, ENDED_FILE = "run.json", "ended.json"
 """Of one that goes on, and of one that is over: those that go on are found at a glance."""
 
+LARGEST_PID = 2**31 - 1
+
 
 class RunRequest(TypedDict):
     """What ``sm run`` hands to the wrapper it becomes."""
@@ -79,8 +81,19 @@ def _read(path: Path) -> Run | None:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return None
-    is_whole = isinstance(found, dict) and Run.__required_keys__ <= found.keys()
-    return cast("Run", found) if is_whole else None
+    return cast("Run", found) if _is_whole(found) and found["id"] == path.parent.name else None
+
+
+def _is_whole(found: object) -> bool:
+    """Whether it is what was written: a daemon must start whatever such a file holds."""
+    if not isinstance(found, dict):
+        return False
+    are_right = (
+        name in found and isinstance(found[name], float | int if kind is float else kind)
+        for name, kind in Run.__annotations__.items()
+    )
+    # No process has another, and the calls that ask for one would not take it.
+    return all(are_right) and 0 < found["pid"] <= LARGEST_PID
 
 
 def is_left(home: Home) -> bool:
@@ -97,10 +110,10 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
-def sockets_of_runs(home: Home) -> list[str]:
+def sockets_of_runs(home: Home) -> dict[str, Run]:
     """Where each run that goes on answers; one that was killed does not."""
-    return [
-        run["socket"]
+    return {
+        run["socket"]: run
         for run in runs(home)
         if os.path.exists(run["socket"])  # noqa: PTH110 - one that was killed may have left it
-    ]
+    }

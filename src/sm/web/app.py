@@ -52,7 +52,7 @@ def build(
     engine: Engine,
     health: Callable[[], Health],
     set_aside: hooks.SetAside,
-    others: Others = tuple,
+    others: Others = dict,
     *,
     is_run: bool = False,
 ) -> ASGIApp:

@@ -2,11 +2,14 @@
 
 Each run of ``sm run`` has an engine of its own. The daemon lists their sessions with its own, and
 hands a request on to them when it would have to say that there is no such thing; a run does the
-same with the daemon. A request is handed on once.
+same with the daemon. A request is handed on once. One that does not answer is not one that knows
+nothing: it is never waited for long, and what is its own is not denied.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -15,18 +18,24 @@ import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sm.api.runs import Run
+from sm.api.types import SessionView
+from sm.core.state import State
 from sm.web.endpoint import BadRequestError, refusal, whole_body
 
 LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
 MARK_NAME = "x-sm-forwarded"
 MARK = MARK_NAME.encode()
 ANSWER_WITHIN, ENDED_WITHIN = 5.0, 60.0
-NOT_FOUND, FINE = 404, 200
+LOOK_WITHIN, SILENT_WITHIN = 1.0, 0.25
+"""For a list, or what most likely is not its own; and for anything, after it did not answer."""
+NOT_FOUND, UNANSWERED, FINE = 404, 504, 200
 _WAITS = "/wait"
 _LARGEST = 64_000_000
 
-Others = Callable[[], Sequence[str]]
-"""The sockets of the other engines."""
+Known = Mapping[str, Run | None]
+"""Other engines by their sockets, each with the run it is of; None: the daemon."""
+Others = Callable[[], Known]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +48,24 @@ class Answer:
 class Forwarding:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, others: Others, *, is_run: bool = False) -> None:
-        """``is_run``: it has its one session, and begins no other."""
+    def __init__(
+        self, app: ASGIApp, others: Others, *, is_run: bool = False, within: float = ANSWER_WITHIN
+    ) -> None:
+        """``is_run``: it has its one session, and begins no other. ``within``: how long another
+        engine may take to answer."""
         self._app = app
         self._others = others
         self._is_run = is_run
+        self._within = within
+        self._silent: dict[str, float] = {}
+        """Since when those that did not answer when last asked do not."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _may_be_elsewhere(scope):
             await self._app(scope, receive, send)
             return
-        is_list = scope["method"] == "GET" and scope["path"] in LISTS
-        sockets = await asyncio.to_thread(self._others)
-        if not sockets and not (self._is_run and _is_new(scope)):
+        others = await asyncio.to_thread(self._others)
+        if not others and not (self._is_run and _is_new(scope)):
             await self._app(scope, receive, send)
             return
         try:
@@ -59,57 +73,165 @@ class Forwarding:
         except (ClientDisconnect, BadRequestError) as error:
             await refusal(error)(scope, receive, send)
             return
-        await _give(send, await self._answer(scope, body, sockets, is_list=is_list))
+        await _give(send, await self._answer(scope, body, others))
 
-    async def _answer(
-        self, scope: Scope, body: bytes, sockets: Sequence[str], *, is_list: bool
-    ) -> Answer:
+    async def _answer(self, scope: Scope, body: bytes, others: Known) -> Answer:
         if _is_new(scope):
-            return await self._begun(scope, body, sockets)
-        elsewhere = await self._living(scope, sockets)
+            return await self._begun(scope, body, others)
+        elsewhere, said = await self._living(scope, others)
+        if said.status == UNANSWERED:
+            # Not asked to do it: it would, once it goes on, whatever was done instead.
+            return said
         if elsewhere is not None:
-            return await _ask(elsewhere, scope, body) or _UNANSWERED
+            answer = await self._ask(elsewhere, others[elsewhere], scope, body)
+            return answer or _unanswered(others[elsewhere])
         own = await _asked(self._app, scope, body)
-        if is_list and own.status == FINE:
-            found = await asyncio.gather(*(_ask(path, scope, body) for path in sockets))
-            return _merged(own, [answer for answer in found if answer is not None], scope)
+        if _is_list(scope) and own.status == FINE:
+            return _merged(own, await self._listed(scope, others), scope)
         if own.status != NOT_FOUND:
             return own
-        for path in sockets:
-            answer = await _ask(path, scope, body)
-            if answer is not None and answer.status != NOT_FOUND:
-                return answer
-        return own
+        return await self._known(scope, body, self._hearing(scope, others)) or own
 
-    async def _begun(self, scope: Scope, body: bytes, sockets: Sequence[str]) -> Answer:
+    async def _begun(self, scope: Scope, body: bytes, others: Known) -> Answer:
         """A new session: here, if its name is free everywhere; a run has the daemon begin it."""
         if self._is_run:
-            for path in sockets:
-                answer = await _ask(path, scope, body)
+            for path, run in others.items():
+                answer = await self._ask(path, run, scope, body)
                 if answer is not None:
                     return answer
             return _ALONE
         name = _named(body)
-        if name is not None and await self._living(_about(scope, name), sockets) is not None:
-            return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
+        if name is not None:
+            elsewhere, _ = await self._living(_about(scope, name), others)
+            if elsewhere is not None:
+                return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
         return await _asked(self._app, scope, body)
 
-    async def _living(self, scope: Scope, sockets: Sequence[str]) -> str | None:
-        """The other engine in which the session that is asked for lives, if here it does not."""
-        parts = str(scope["path"]).split("/")
-        if len(parts) < 3 or parts[1] != "sessions":
-            return None
-        about = _about(scope, parts[2])
+    async def _living(self, scope: Scope, others: Known) -> tuple[str | None, Answer]:
+        """The other engine in which the session that is asked for lives, if here it does not; and
+        what it said."""
+        name = _session_in(scope)
+        if name is None or not str(scope["path"]).startswith("/sessions/"):
+            return None, _NOWHERE
+        about = _about(scope, name)
         if _lives(await _asked(self._app, about, b"")):
+            return None, _NOWHERE
+        found = await self._ask_all(about, others)
+        for path, answer in found:
+            if _lives(answer):
+                return path, answer
+        for path, answer in found:
+            if answer.status == UNANSWERED and _is_called(others[path], name):
+                return path, answer
+        return None, _NOWHERE
+
+    async def _listed(self, scope: Scope, others: Known) -> list[Answer]:
+        """What the others list; of a run that does not answer, that there is one."""
+        lists = []
+        for path, answer in await self._ask_all(scope, others):
+            run = others[path]
+            if answer.status == UNANSWERED and run is not None and scope["path"] == "/sessions":
+                lists.append(_answer(FINE, [_silent_view(run, self._silent[path])]))
+            else:
+                lists.append(answer)
+        return lists
+
+    def _hearing(self, scope: Scope, others: Known) -> Known:
+        """Who may be asked to do it. One that did not say whether the session is its own would do
+        it later, after we have said that there is none."""
+        if not str(scope["path"]).startswith("/sessions/"):
+            return others
+        return {path: run for path, run in others.items() if path not in self._silent}
+
+    async def _known(self, scope: Scope, body: bytes, others: Known) -> Answer | None:
+        """What one of the others says that knows of it; or that one that may does not answer."""
+        name, silent = _session_in(scope), None
+        async with asyncio.TaskGroup() as tasks:
+            asking = {
+                tasks.create_task(self._ask(path, run, scope, body)): run
+                for path, run in others.items()
+            }
+            waiting = set(asking)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for answer, run in ((task.result(), asking[task]) for task in done):
+                    if answer is None or answer.status == NOT_FOUND:
+                        continue
+                    if answer.status != UNANSWERED:
+                        for task in waiting:
+                            task.cancel()
+                        return answer
+                    if name is None or _is_called(run, name):
+                        silent = answer
+        return silent
+
+    async def _ask_all(self, scope: Scope, others: Known) -> list[tuple[str, Answer]]:
+        """A look at all of them at once; who is gone is left out."""
+        answers = await asyncio.gather(
+            *(self._ask(path, run, scope, b"", is_look=True) for path, run in others.items())
+        )
+        found = zip(others, answers, strict=True)
+        return [(path, answer) for path, answer in found if answer is not None]
+
+    async def _ask(
+        self, path: str, run: Run | None, scope: Scope, body: bytes, *, is_look: bool = False
+    ) -> Answer | None:
+        """What another engine answers, if only that it does not; None where nobody is."""
+        patience = self._patience(scope)
+        if is_look and not _is_meant(run, scope):
+            patience = LOOK_WITHIN
+        if patience is not None and path in self._silent:
+            patience = min(patience, SILENT_WITHIN)
+        try:
+            async with asyncio.timeout(patience):
+                answer = await _exchange(path, scope, body)
+        except TimeoutError:
+            self._silent.setdefault(path, time.time())
+            return _unanswered(run)
+        except (OSError, ValueError, asyncio.IncompleteReadError):
+            answer = None
+        self._silent.pop(path, None)
+        return answer
+
+    def _patience(self, scope: Scope) -> float | None:
+        if scope["method"] == "DELETE":
+            # An end takes its time.
+            return ENDED_WITHIN
+        if scope["path"].endswith(_WAITS):
+            # Answered when it is over; the session was found to live just now.
             return None
-        for path in sockets:
-            if _lives(await _ask(path, about, b"")):
-                return path
-        return None
+        wait = _asked_for(scope, "wait")
+        return self._within + (float(wait) if wait.replace(".", "", 1).isdecimal() else 0.0)
+
+
+def _is_list(scope: Scope) -> bool:
+    return scope["method"] == "GET" and scope["path"] in LISTS
 
 
 def _is_new(scope: Scope) -> bool:
     return scope["method"] == "POST" and scope["path"] in ("/sessions", "/sessions/adopt")
+
+
+def _session_in(scope: Scope) -> str | None:
+    """The session that a request names, if any."""
+    parts = str(scope["path"]).split("/")
+    if len(parts) > 2 and parts[1] == "sessions":
+        return parts[2]
+    return _asked_for(scope, "session") or None
+
+
+def _asked_for(scope: Scope, what: str) -> str:
+    found = parse_qs(scope["query_string"].decode(errors="replace"))
+    return found[what][0] if what in found else ""
+
+
+def _is_called(run: Run | None, name: str) -> bool:
+    """Whether a run began under this name, or has this id or one that begins so."""
+    return run is not None and bool(name) and (run["name"] == name or run["id"].startswith(name))
+
+
+def _is_meant(run: Run | None, scope: Scope) -> bool:
+    return _is_called(run, _session_in(scope) or "")
 
 
 def _named(body: bytes) -> str | None:
@@ -133,14 +255,58 @@ def _lives(answer: Answer | None) -> bool:
     return msgspec.json.decode(answer.body).get("state") not in ("ended", "crashed")
 
 
-def _refused(words: str, status: int = 409) -> Answer:
-    body = msgspec.json.encode({"error": words})
+def _answer(status: int, value: object) -> Answer:
+    body = msgspec.json.encode(value)
     headers = ((b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)))
     return Answer(status=status, headers=headers, body=body)
 
 
+def _refused(words: str, status: int = 409) -> Answer:
+    return _answer(status, {"error": words})
+
+
 _ALONE = _refused("A run has its own session alone, and no daemon is there to begin another.")
-_UNANSWERED = _refused("The run did not answer in time; it may have done it. See: sm ls", 504)
+_NOWHERE = _refused("No other engine has it.", NOT_FOUND)
+
+
+def _unanswered(run: Run | None) -> Answer:
+    """Without a full stop: whoever asked knows what that may mean."""
+    if run is None:
+        return _refused("The daemon does not answer. See: sm doctor", UNANSWERED)
+    words = (
+        f"{run['name']} (an sm run, process {run['pid']}) does not answer. "
+        f"If it was stopped: fg in its terminal, or kill -CONT {run['pid']}"
+    )
+    return _refused(words, UNANSWERED)
+
+
+def _silent_view(run: Run, since: float) -> SessionView:
+    """A session of which no more is known than that its run does not answer."""
+    return {
+        "id": run["id"],
+        "name": run["name"],
+        "agent": run["agent"],
+        "state": State.UNKNOWN.value,
+        "state_since": since,
+        "cwd": run["cwd"],
+        "channel": None,
+        "parent": None,
+        "host": socket.gethostname().split(".")[0],
+        "auto_handoff": True,
+        "created_at": run["began_at"],
+        "context": {
+            "number": 1,
+            "id": None,
+            "transcript": None,
+            "tokens": None,
+            "window": None,
+            "percent": None,
+        },
+        "tmux": None,
+        "queued": 0,
+        "last_handoff": None,
+        "hopeless": None,
+    }
 
 
 def _may_be_elsewhere(scope: Scope) -> bool:
@@ -173,21 +339,13 @@ async def _asked(app: ASGIApp, scope: Scope, body: bytes) -> Answer:
     return Answer(status=status, headers=headers, body=b"".join(parts))
 
 
-async def _ask(path: str, scope: Scope, body: bytes) -> Answer | None:
-    """What another engine answers; None where nobody does."""
-    # A wait is answered when it is over, and an end takes its time.
-    is_wait = scope["path"].endswith(_WAITS) or b"wait=" in scope["query_string"]
-    patience = None if is_wait else ENDED_WITHIN if scope["method"] == "DELETE" else ANSWER_WITHIN
+async def _exchange(path: str, scope: Scope, body: bytes) -> Answer:
+    reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST)
     try:
-        async with asyncio.timeout(patience):
-            reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST)
-            try:
-                writer.write(_request(scope, body))
-                return await _read(reader)
-            finally:
-                writer.close()
-    except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
-        return None
+        writer.write(_request(scope, body))
+        return await _read(reader)
+    finally:
+        writer.close()
 
 
 def _request(scope: Scope, body: bytes) -> bytes:
@@ -226,7 +384,7 @@ def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
         if key not in told or told[key].get("context") == 0:
             told[key] = item
     in_order = sorted(told.values(), key=lambda item: item.get("requested_at", 0.0))
-    limit = parse_qs(scope["query_string"].decode()).get("limit", [""])[0]
+    limit = _asked_for(scope, "limit")
     body = msgspec.json.encode(in_order[-int(limit) :] if limit.isdecimal() else in_order)
     headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
     length = (b"content-length", b"%d" % len(body))

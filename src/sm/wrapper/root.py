@@ -369,11 +369,14 @@ class Wrapper:
         self._log.info("Ended", session=session.id, code=code, contexts=session.context.number)
         return code
 
-    def _others(self) -> list[str]:
+    def _others(self) -> dict[str, Run | None]:
         """Where the daemon answers, if it runs (it is never started from here), and other runs."""
-        daemon = [str(self._home.live_socket)] if starting.is_running(self._home) else []
-        own = str(self._own.socket)
-        return [*daemon, *(path for path in sockets_of_runs(self._home) if path != own)]
+        others: dict[str, Run | None] = {}
+        if starting.is_running(self._home):
+            others[str(self._home.live_socket)] = None
+        others |= sockets_of_runs(self._home)
+        others.pop(str(self._own.socket), None)
+        return others
 
     async def _serve(self, engine: Engine, intake: Intake) -> None:
         tokens = Tokens(self._own, self._folders)
