@@ -1,5 +1,6 @@
 """Automatic documents of sessions and of transcripts: read, composed, nothing written."""
 
+import re
 import subprocess
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -130,6 +131,18 @@ async def test_any_transcript_can_be_told(drafts: Drafts, tmp_path: Path) -> Non
 
     assert "-c74cc080 -->" in text.partition("\n")[0]
     assert "\nPort the reader\n" in text
+
+
+async def test_a_transcript_of_any_name_gives_a_handoff_its_form(
+    drafts: Drafts, tmp_path: Path
+) -> None:
+    """Another tool may call its file what it likes; `sm handoffs` knows one form of id."""
+    path = tmp_path / "my --> notes.jsonl"
+    path.write_text("Port the reader")
+
+    first = (await drafts.of_transcript(str(path), 30_000)).text.partition("\n")[0]
+
+    assert re.fullmatch(r"<!-- HANDOFF-ID: HO-[0-9]{8}-[0-9]{6}-[0-9a-f]{8} -->", first)
 
 
 async def test_everything_that_leaves_goes_through_redaction(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sm.core.channel import handoff_name
 from sm.core.draft import BUDGET, LATEST, SMALLEST, Around, Aside, Draft, Heading, compose
 from sm.core.inline import ESSENCE
 from sm.core.passage import AUTO, Handoff
@@ -165,9 +166,8 @@ class Drafts:
             # Agents tidy up after themselves: an old transcript may be gone.
             return ()
 
-    def _id(self, context: str) -> str:
-        moment = datetime.fromtimestamp(self.clock.now(), UTC)
-        return f"HO-{moment:%Y%m%d-%H%M%S}-{context[:8]}"
+    def _id(self, origin: str) -> str:
+        return handoff_name(self.clock.now(), origin)
 
     def _created(self) -> str:
         return f"{datetime.fromtimestamp(self.clock.now(), UTC):%Y-%m-%dT%H:%M:%SZ}"
