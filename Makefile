@@ -9,12 +9,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # The system's certificates, as pip uses them: behind a company's proxy others do not hold.
 export UV_SYSTEM_CERTS := true
 
-.PHONY: run test prove bench lint format tools clean
+.PHONY: run test prove bench lint format tools shells clean
 
 run: $(VENV)/.installed tools
 	@$(BIN)/sm demo
 
-test: $(VENV)/.developed tools lint
+test: $(VENV)/.developed tools shells lint
 	@$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.developed
@@ -35,6 +35,9 @@ bench: $(VENV)/.developed tools
 
 tools:
 	@scripts/need-tmux
+
+shells:
+	@scripts/want-shells
 
 $(BIN)/uv:
 	@scripts/need-python $(PYTHON)
