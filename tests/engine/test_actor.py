@@ -72,8 +72,9 @@ class Stage:
         self.person = person_of(self.world, self.kept, self.log)
         telling = Telling(self.person, LoopClock())
         self.actor = Actor(
-            self.world, typist, launcher, reader, archivist, filing, recoverer, telling, self.log
-        )
+            self.world, typist, launcher, reader, archivist, filing, recoverer, telling, self.log,
+            lambda text: text.replace("hunter2", "[redacted]"),
+        )  # fmt: skip
         self.loop = Loop(store, LoopClock(), self.actor.submit)
         self.loop.start_timers()
         self.actor.bind(self.loop)
@@ -95,9 +96,9 @@ async def stage(flaky: FlakyStore) -> Stage:
     return Stage(flaky)
 
 
-def notice(to: SessionId) -> QueueNotice:
+def notice(to: SessionId, words: str = "bob stopped") -> QueueNotice:
     text = Message(
-        id=MessageId("0123456789ab"), to=to, sender_name="sm", text="bob stopped", queued_at=NOON
+        id=MessageId("0123456789ab"), to=to, sender_name="sm", text=words, queued_at=NOON
     )
     return QueueNotice(to=to, message=text)
 
@@ -220,6 +221,16 @@ async def test_a_notice_and_its_receipt_share_one_commit(stage: Stage) -> None:
 
     assert stage.store.kinds[-1] == ["MessageQueued", "NoticeQueued"]
     assert [m.text for m in stage.loop.session(BOB).messages] == ["bob stopped"]
+
+
+async def test_a_notice_tells_no_secret_of_one_agent_to_another(stage: Stage) -> None:
+    """It quotes what the agent said last."""
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA, BOB)
+        await carry_out(stage, notice(BOB, "ada stopped: the password is hunter2"))
+
+    told = [message.text for message in stage.loop.session(BOB).messages]
+    assert told == ["ada stopped: the password is [redacted]"]
 
 
 async def test_a_notice_to_nobody_is_dropped(stage: Stage) -> None:

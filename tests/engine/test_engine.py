@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,23 @@ async def test_a_log_is_rendered_from_its_two_files(rig: Rig) -> None:
 
     folder = Path("/home/sessions/ada")
     assert rig.rendered == [folder / "raw.log", folder / "sizes.jsonl"]
+
+
+async def test_a_log_is_shown_without_secrets(rig: Rig) -> None:
+    rig.redact = lambda text: text.replace("said", "[redacted]")
+    async with rig.running() as engine:
+        assert await engine.rendered_log(ADA) == ["what ada [redacted]"]
+
+
+async def test_what_an_agent_said_last_is_shown_without_secrets(rig: Rig) -> None:
+    """The session itself keeps its words: only what is shown is another."""
+    rig.redact = lambda text: text.replace("hunter2", "[redacted]")
+    async with rig.running() as engine:
+        await rig.start(engine)
+        session = replace(engine.session(ADA), last_words="it is hunter2")
+        shown = await engine.without_secrets(session)
+
+    assert (session.last_words, shown.last_words) == ("it is hunter2", "it is [redacted]")
 
 
 # --- the past ------------------------------------------------------------------------------

@@ -153,6 +153,7 @@ def spilt(sm: Sm, secrets: list[Sample]) -> Spilt:
             wait_until(lambda: not is_passing(ada), 60, seen=ada.report)
             ada.settle()
         sm.run("snapshot", "ada")
+        living = {"words": sm.run("show", "ada", "--json"), "explained": sm.run("explain", "ada")}
         die(ada)
         shown = {
             "dry run": sm.run("recover", "ada", "--dry-run", "--fresh"),
@@ -160,6 +161,8 @@ def spilt(sm: Sm, secrets: list[Sample]) -> Spilt:
             "dry run, resumed": sm.run("recover", "ada", "--dry-run", "--resume"),
             "snapshot": sm.run("snapshot", "ada", "--show"),
             "list": sm.run("recover"),
+            "log": sm.run("log", "ada"),
+            **living,
         }
         shown["dry run, as JSON"] = prompt_of(shown["dry run, as JSON"])
         shown["prompt"] = told(ada).given

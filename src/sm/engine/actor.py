@@ -1,6 +1,7 @@
 """Carries out effects, one after another per session, and posts each outcome as an event."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, assert_never
 
@@ -72,7 +73,9 @@ class Actor:
         recoverer: Recoverer,
         telling: Telling,
         log: Log,
+        redact: Callable[[str], str],
     ) -> None:
+        self._redact = redact
         self._terminal = terminal
         self._typist = typist
         self._reader = reader
@@ -127,6 +130,7 @@ class Actor:
     async def _carry_out(self, pending: PendingEffect) -> bool:
         """Do it and commit the outcome; False when the outcome could not be committed."""
         try:
+            pending = await self._without_secrets(pending)
             outcome = await self._outcome(pending)
         except Exception as error:  # noqa: BLE001 - an effect must not take the daemon down
             kind = type(pending.effect).__name__
@@ -142,6 +146,14 @@ class Actor:
                               error=str(error))  # fmt: skip
             return False
         return True
+
+    async def _without_secrets(self, pending: PendingEffect) -> PendingEffect:
+        """A notice quotes what one agent said last, and another's model is given it."""
+        if not isinstance(pending.effect, QueueNotice):
+            return pending
+        message = pending.effect.message
+        clean = replace(message, text=await asyncio.to_thread(self._redact, message.text))
+        return replace(pending, effect=replace(pending.effect, message=clean))
 
     async def _commit(self, pending: PendingEffect, outcome: Event) -> None:
         if isinstance(pending.effect, QueueNotice) and isinstance(outcome, NoticeQueued):

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sm.core.events import (
@@ -109,6 +109,7 @@ class Engine:
         self.notices = notices
         self._folders = folders
         self._render = render
+        self._redact, self._redact_shown = redact, redact_shown
         self._terms = Terms(
             thresholds=thresholds,
             walkaway=handoff_rules.walkaway,
@@ -172,6 +173,7 @@ class Engine:
             self.recoverer,
             Telling(notices, clock),
             log,
+            redact,
         )
         self.loop = Loop(store, clock, self._actor.submit)
         self._actor.bind(self.loop)
@@ -299,8 +301,21 @@ class Engine:
             return None
 
     async def rendered_log(self, session_id: SessionId) -> list[str]:
+        """Everything its terminal showed, without secrets."""
+        return await asyncio.to_thread(self._rendered, session_id)
+
+    def _rendered(self, session_id: SessionId) -> list[str]:
         raw, sizes = self._folders.raw_log(session_id), self._folders.sizes_log(session_id)
-        return await asyncio.to_thread(self._render, Path(raw), Path(sizes))
+        lines = self._render(Path(raw), Path(sizes))
+        # As one text: a key has many lines.
+        return self._redact_shown("\n".join(lines)).split("\n") if lines else []
+
+    async def without_secrets(self, session: Session) -> Session:
+        """As it may be shown: an agent says what it likes."""
+        if not session.last_words:
+            return session
+        clean = await asyncio.to_thread(self._redact, session.last_words)
+        return replace(session, last_words=clean)
 
     async def prune(self, before: float) -> int:
         """Drop what is older than this: events, closed messages, ended sessions with their logs.

@@ -31,7 +31,8 @@ async def recover(call: Call) -> SessionDetail:
         manner=_manner(body.get("way")),
         environment=environment,
     )
-    return session_detail(call.engine, session, call.engine.raw_log(session.id))
+    shown = await call.engine.without_secrets(session)
+    return session_detail(call.engine, shown, call.engine.raw_log(session.id))
 
 
 def _manner(way: str | None) -> Manner | None:

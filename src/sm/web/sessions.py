@@ -55,7 +55,7 @@ async def create(call: Call) -> SessionDetail:
     )
     if session.pane is None and session.exit is not None:
         raise RefusedError(f"{session.name} could not be started: {session.verdict.says}")
-    return _detail(call, session)
+    return await _detail(call, session)
 
 
 async def adopt(call: Call) -> SessionDetail:
@@ -76,11 +76,12 @@ async def adopt(call: Call) -> SessionDetail:
     )
     if session.pane is None and session.exit is not None:
         raise RefusedError(f"{session.name} could not be adopted: {session.verdict.says}")
-    return _detail(call, session)
+    return await _detail(call, session)
 
 
 async def release(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.sessions.release(call.path("session"), by="a person"))
+    released = await call.engine.sessions.release(call.path("session"), by="a person")
+    return await _detail(call, released)
 
 
 def _refuse_unusable(body: NewSessionBody) -> None:
@@ -98,19 +99,21 @@ def _refuse_unusable(body: NewSessionBody) -> None:
 
 
 async def show(call: Call) -> SessionDetail:
-    return _detail(call, call.engine.find(call.path("session")))
+    return await _detail(call, call.engine.find(call.path("session")))
 
 
-def _detail(call: Call, session: Session) -> SessionDetail:
-    return session_detail(call.engine, session, call.engine.raw_log(session.id))
+async def _detail(call: Call, session: Session) -> SessionDetail:
+    shown = await call.engine.without_secrets(session)
+    return session_detail(call.engine, shown, call.engine.raw_log(session.id))
 
 
 async def rename(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.sessions.rename(call.path("session"), call.body["name"]))
+    renamed = await call.engine.sessions.rename(call.path("session"), call.body["name"])
+    return await _detail(call, renamed)
 
 
 async def kill(call: Call) -> SessionDetail:
-    return _detail(call, await call.engine.sessions.kill(call.path("session"), by="a person"))
+    return await _detail(call, await call.engine.sessions.kill(call.path("session"), by="a person"))
 
 
 async def wait(call: Call) -> SessionDetail:
@@ -122,7 +125,7 @@ async def wait(call: Call) -> SessionDetail:
     ):
         now = call.engine.session(session.id)
         raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
-    return _detail(call, call.engine.session(session.id))
+    return await _detail(call, call.engine.session(session.id))
 
 
 def _goal(wanted: str, session: Session) -> Callable[[Session], bool]:
@@ -148,7 +151,7 @@ def _is_settled(session: Session) -> bool:
 
 
 async def explain(call: Call) -> Explanation:
-    session = call.engine.find(call.path("session"))
+    session = await call.engine.without_secrets(call.engine.find(call.path("session")))
     recent = await call.engine.store.last_events(session.id, 12)
     return explanation(session, recent, call.engine.clock.now())
 
