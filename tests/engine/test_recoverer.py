@@ -9,10 +9,12 @@ from sm.core.crash import Manner, RecoveryRules, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.events import RecoveryFailed
 from sm.core.ids import RecoveryId, SessionId
+from sm.core.launch import AgentLine
 from sm.core.message import MessageState
 from sm.core.state import Session, State
 from sm.engine.engine import Engine
 from sm.engine.recoverer import READY_WITHIN
+from sm.redaction.redactor import Redactor
 from tests.engine.rig import ADA, TERMS, FlakyStore, Rig, said
 from tests.engine.world import Agent
 
@@ -269,3 +271,15 @@ async def test_a_crash_is_answered_by_itself_where_that_is_wanted(rig: Rig, rest
 
 def _effect() -> RecoverAgent:
     return RecoverAgent(recovery=ID)
+
+
+async def test_a_command_line_is_shown_without_secrets(rig: Rig) -> None:
+    """An option tells what its value is; every word stays a word of its own."""
+    rig.redact = Redactor().redact
+    words = ("run", "--password", "hG7-kQ2.xV9w", "--name", "my fixes", "PASSWORD=vN8-mW3.zX1y")
+    line = AgentLine(argv=words, environment={}, files={})
+    async with rig.running() as engine:
+        shown = engine.recoverer.shown(line)
+
+    assert shown[:5] == ("run", "--password", "[redacted:command-password]", "--name", "my fixes")
+    assert shown[5:] == ("PASSWORD=[redacted:password]",)

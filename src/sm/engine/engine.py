@@ -109,7 +109,7 @@ class Engine:
         self.notices = notices
         self._folders = folders
         self._render = render
-        self._redact, self._redact_shown = redact, redact_shown
+        self.redact, self._redact_shown = redact, redact_shown
         self._terms = Terms(
             thresholds=thresholds,
             walkaway=handoff_rules.walkaway,
@@ -314,7 +314,7 @@ class Engine:
         """As it may be shown: an agent says what it likes."""
         if not session.last_words:
             return session
-        clean = await asyncio.to_thread(self._redact, session.last_words)
+        clean = await asyncio.to_thread(self.redact, session.last_words)
         return replace(session, last_words=clean)
 
     async def prune(self, before: float) -> int:

@@ -212,8 +212,8 @@ class Recollection:
         return remains.mapped(lambda _: next(clean))
 
     def _redacted(self, texts: list[str]) -> list[str]:
-        """Many at once, for what is sought is made ready anew each time; but apart where a secret
-        seems to reach from one text into the next."""
+        """All at once: a secret may reach from one text into the next. Apart where that takes the
+        border between them with it."""
         clean = self.drafts.redact(_BETWEEN.join(texts)).split(_BETWEEN)
         if len(clean) == len(texts):
             return clean

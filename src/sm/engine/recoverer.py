@@ -7,6 +7,7 @@ elsewhere. Nothing is started beside an agent that lives.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from sm.core.crash import Crash, Manner, Recovery, RecoveryState
@@ -28,7 +29,6 @@ from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
 from sm.engine.sources import is_special
 
-_BETWEEN = "\n\x1e\n"
 READY_WITHIN = 15.0
 """An agent that is not ready by then makes room for the next one all the same."""
 LOOK_FOR_ROOM = 1.0
@@ -239,9 +239,16 @@ class Recoverer:
         )
 
     def shown(self, line: AgentLine) -> tuple[str, ...]:
-        """Its words without secrets; all at once, for the rules are made anew for each text."""
-        redacted = self._recollection.drafts.redact(_BETWEEN.join(line.argv))
-        return tuple(redacted.split(_BETWEEN))
+        """Its words without secrets; the option before a value tells what it is."""
+        return tuple(self._shown(option, word) for option, word in pairwise(("", *line.argv)))
+
+    def _shown(self, option: str, word: str) -> str:
+        redact = self._recollection.drafts.redact
+        if option.startswith("-"):
+            head, together = f"{option} ", redact(f"{option} {word}")
+            if together.startswith(head):
+                return together.removeprefix(head)
+        return redact(word)
 
     def _hindrance(self, session: Session, recollected: Recollected) -> str | None:
         """Why its agent cannot go on with its own record."""

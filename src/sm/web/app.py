@@ -17,6 +17,7 @@ from sm.log import structlog
 from sm.web import (
     contexts,
     drafts,
+    events,
     handoffs,
     hooks,
     messages,
@@ -35,6 +36,7 @@ def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
     """Every documented endpoint."""
     return (
         *system.endpoints(health),
+        *events.ENDPOINTS,
         *sessions.ENDPOINTS,
         *contexts.ENDPOINTS,
         *messages.ENDPOINTS,

@@ -13,7 +13,6 @@ from sm.api.types import (
     ScreenView,
     SessionDetail,
     SessionView,
-    StoredEvent,
 )
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
@@ -21,7 +20,8 @@ from sm.core.state import Session, State
 from sm.engine.naming import RefusedError
 from sm.engine.sessions import NewAdoption, NewSession
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
-from sm.web.views import event_view, explanation, session_detail, session_view
+from sm.web.events import shown
+from sm.web.views import explanation, session_detail, session_view
 
 LONGEST_WAIT = 7 * 86_400.0
 _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait at most")
@@ -153,15 +153,8 @@ def _is_settled(session: Session) -> bool:
 async def explain(call: Call) -> Explanation:
     session = await call.engine.without_secrets(call.engine.find(call.path("session")))
     recent = await call.engine.store.last_events(session.id, 12)
-    return explanation(session, recent, call.engine.clock.now())
-
-
-async def timeline(call: Call) -> list[StoredEvent]:
-    session = call.engine.find(call.path("session"))
-    limit = min(max(call.query["limit"], 1), 1000)
-    after = max(call.query["after"], 0)
-    recorded = await call.engine.store.events(session=session.id, after=after, limit=limit)
-    return [event_view(r) for r in recorded]
+    recorded = await shown(call.engine, recent)
+    return explanation(session, recorded, call.engine.clock.now())
 
 
 async def screen(call: Call) -> ScreenView:
@@ -232,14 +225,6 @@ ENDPOINTS = (
     Endpoint(
         method="GET", path="/sessions/{session}/explain", handler=explain, gives=Explanation,
         about="Why we believe its state: evidence, source, age", refusals=(404, 409),
-    ),
-    Endpoint(
-        method="GET", path="/sessions/{session}/timeline", about="Its events, oldest first",
-        handler=timeline, gives=list[StoredEvent], refusals=(404, 409),
-        query=(
-            Query(name="after", type=Whole, default=0, about="Only events after this seq"),
-            Query(name="limit", type=Whole, default=200, about="At most this many"),
-        ),
     ),
     Endpoint(
         method="GET", path="/sessions/{session}/screen", about="What its terminal shows now",

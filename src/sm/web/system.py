@@ -1,19 +1,13 @@
-"""About the daemon itself: health, metrics, the API's description, the event stream."""
+"""About the daemon itself: health and metrics."""
 
-import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
-import msgspec
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from sm.api.types import Health
 from sm.core.state import State
 from sm.engine.engine import Engine
-from sm.web.endpoint import Call, Endpoint, Query, Whole
-from sm.web.views import event_view
-
-EVENTS_AT_ONCE = 500
-_encode = msgspec.json.Encoder().encode
+from sm.web.endpoint import Call, Endpoint
 
 
 def endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
@@ -28,47 +22,7 @@ def endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
                  handler=tell_health, gives=Health),
         Endpoint(method="GET", path="/metrics", about="Figures for Prometheus", handler=metrics,
                  gives=str, media="text/plain"),
-        Endpoint(
-            method="GET", path="/events", handler=stream, gives=str, media="text/event-stream",
-            about="Every event as it is committed (server-sent events); resumes after a seq",
-            query=(
-                Query(name="after", type=Whole, default=-1,
-                      about="Begin after this seq; -1 for from now on"),
-            ),
-        ),
     )  # fmt: skip
-
-
-async def stream(call: Call) -> Response:
-    after = call.query["after"]
-    resumed = call.request.headers.get("last-event-id", "")
-    if re.fullmatch(r"[0-9]{1,18}", resumed):
-        after = int(resumed)
-    if after < 0:
-        after = await _newest(call.engine)
-    return StreamingResponse(_events(call.engine, after), media_type="text/event-stream")
-
-
-async def _newest(engine: Engine) -> int:
-    return await engine.store.last_seq()
-
-
-async def _events(engine: Engine, after: int) -> AsyncIterator[bytes]:
-    yield b": sm\n\n"
-    while True:
-        seen = engine.loop.tally.commits
-        found = await engine.store.events(after=after, limit=EVENTS_AT_ONCE)
-        for recorded in found:
-            after = recorded.seq
-            body = _encode(event_view(recorded))
-            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (
-                after,
-                type(recorded.event).__name__.encode(),
-                body,
-            )
-        # A commit while we were reading or sending has already rung: look again.
-        if len(found) < EVENTS_AT_ONCE and engine.loop.tally.commits == seen:
-            await engine.loop.next_commit()
 
 
 def exposition(engine: Engine) -> bytes:

@@ -302,7 +302,7 @@ def sighting_view(sighting: Sighting, now: float) -> SightingView:
     }
 
 
-def explanation(session: Session, recent: list[Recorded], now: float) -> Explanation:
+def explanation(session: Session, recent: list[StoredEvent], now: float) -> Explanation:
     newest = sorted(session.sightings, key=lambda s: -s.at)
     return {
         "id": session.id,
@@ -313,7 +313,7 @@ def explanation(session: Session, recent: list[Recorded], now: float) -> Explana
         "evidence": [sighting_view(s, now) for s in newest],
         "facts": _facts(session, now),
         "waits": [_wait(t, now) for t in session.timers],
-        "recent": [event_view(r) for r in recent],
+        "recent": recent,
     }
 
 
