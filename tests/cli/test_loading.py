@@ -56,6 +56,20 @@ def test_outside_it_is_sent_to_the_session_that_is_named(sm: Sm, waiting: Handof
     assert f"consumed by {sm.json('show', 'ada')['id']}" in sm.run("handoffs", "show", waiting)
 
 
+def test_one_whose_message_is_withdrawn_waits_again(sm: Sm, waiting: HandoffId) -> None:
+    """For whoever loads it next, the same session too."""
+    messages = []
+    for _ in range(2):
+        messages.append(sm.json("handoffs", "load", "bob", "--channel", "work")["message"])
+        assert status(sm, waiting) == "claimed"
+        sm.run("cancel", messages[-1])
+        assert status(sm, waiting) == "active"
+
+    assert messages[0] != messages[1]
+    sm.run("handoffs", "load", "ada", "--channel", "work")
+    wait_until(lambda: status(sm, waiting) == "consumed", 20)
+
+
 def test_what_waits_is_put_away(sm: Sm, waiting: HandoffId) -> None:
     assert sm.run("handoffs", "clear") == f"{waiting}: put away, unread.\n"
 

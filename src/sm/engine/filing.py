@@ -21,8 +21,10 @@ from sm.core.channel import (
 )
 from sm.core.effects import FileHandoff
 from sm.core.events import Event, HandoffFiled
-from sm.core.ids import HandoffId, SessionId
+from sm.core.ids import HandoffId, MessageId, SessionId
 from sm.core.inline import Loaded, load
+from sm.core.message import Message
+from sm.core.notices import derived_id
 from sm.core.passage import AUTO, DocumentError, Filed, Handoff
 from sm.core.state import Session
 from sm.engine.naming import NotFoundError, RefusedError
@@ -175,6 +177,15 @@ class Filing:
         )
         return Given(handoff=given, text=load(about, text))
 
+    async def withdrawn(self, message: Message) -> None:
+        """A handoff whose message was cancelled waits in its channel again."""
+        await asyncio.to_thread(self._withdrawn, message)
+
+    def _withdrawn(self, message: Message) -> None:
+        for held in self.channels.history(limit=SETTLED_AT_ONCE):
+            if held.status is Status.CLAIMED and sent_as(held) == message.id:
+                self.channels.release(held.id, message.to, self.clock.now())
+
     async def all(self, limit: int) -> dict[str, ChannelHandoff]:
         """The newest handoffs of all channels, brought up to date, by their ids."""
         try:
@@ -217,6 +228,11 @@ class Filing:
 
     def _lives(self, pid: int, started: int) -> bool:
         return self.processes.started(pid) == started
+
+
+def sent_as(held: ChannelHandoff) -> MessageId:
+    """The message a claimed handoff is sent as. The same claim again is the same message."""
+    return derived_id(f"{held.claimed_by}:loaded:{held.id}:{held.claimed_at}")
 
 
 def _has(transcript: str, handoff: HandoffId) -> bool:

@@ -5,10 +5,9 @@ import time
 from sm.api.ids import HANDOFF_FORM, is_handoff_id, new_handoff_id
 from sm.api.types import ClearedView, HandoffView, LoadBody, LoadedView, NewHandoffBody
 from sm.core.ids import HandoffId, MessageId
-from sm.core.message import Mode
-from sm.core.notices import derived_id
+from sm.core.message import MessageState, Mode
 from sm.core.passage import STANDARD_INPUT
-from sm.engine.filing import LOOKED_AT, Given
+from sm.engine.filing import LOOKED_AT, Given, sent_as
 from sm.engine.handovers import Document
 from sm.engine.mail import NewMessage
 from sm.engine.naming import NotFoundError, RefusedError
@@ -80,21 +79,24 @@ async def take(call: Call) -> LoadedView:
     if not session.alive:
         raise RefusedError(f"{session.name} has no running agent: it could not read it.")
     given = await call.engine.filing.take(session, body.get("channel"))
-    if body.get("send"):
-        sent = await call.engine.mail.send(
-            NewMessage(
-                # The same again is the same message.
-                id=derived_id(f"{session.id}:loaded:{given.handoff.id}"),
-                to=session.id,
-                sender=None,
-                text=given.text,
-                mode=Mode.IMPORTANT,
-                notify=False,
-                expires_in=None,
-            )
+    if not body.get("send"):
+        return _loaded(given, None)
+    sent = await call.engine.mail.send(
+        NewMessage(
+            id=sent_as(given.handoff),
+            to=session.id,
+            sender=None,
+            text=given.text,
+            mode=Mode.IMPORTANT,
+            notify=False,
+            expires_in=None,
         )
-        return _loaded(given, sent.id)
-    return _loaded(given, None)
+    )
+    if sent.state is MessageState.CANCELLED:
+        # We died before the channel had it back.
+        await call.engine.filing.withdrawn(sent)
+        return await take(call)
+    return _loaded(given, sent.id)
 
 
 def _loaded(given: Given, message: MessageId | None) -> LoadedView:

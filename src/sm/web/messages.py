@@ -1,8 +1,10 @@
 """Messages and reminders: queue, follow, withdraw."""
 
 import math
+from contextlib import suppress
 
 from sm.api.types import MessageView, NewMessageBody, NewReminderBody, ReminderView
+from sm.core.channel import LedgerFailedError
 from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.message import Message, MessageState, Mode
 from sm.engine.mail import NewMessage
@@ -75,6 +77,9 @@ async def show(call: Call) -> MessageView:
 
 async def cancel(call: Call) -> MessageView:
     message = await call.engine.mail.cancel(MessageId(call.path("message")))
+    with suppress(LedgerFailedError, OSError):
+        # A handoff that is not given back now is when somebody loads it again.
+        await call.engine.filing.withdrawn(message)
     return message_view(call.engine, message)
 
 

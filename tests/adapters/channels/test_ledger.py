@@ -246,6 +246,20 @@ def test_what_waits_can_be_cleared(ledger: Ledger, work: Path) -> None:
     assert _statuses(ledger) == ["cleared", "cleared"]
 
 
+def test_a_claim_is_undone(ledger: Ledger, work: Path) -> None:
+    """By its claimant alone, and only before it was taken in; a newer one has its place."""
+    made = ledger.create(left(work))
+    _claim(ledger, made, claimant())
+
+    assert ledger.release(made.id, BOB, NOON) == []
+    assert ledger.release(made.id, ADA, NOON) == [made] == [ledger.current("api")]
+    assert ledger.release(made.id, ADA, NOON) == []
+    _claim(ledger, made, claimant())
+    ledger.create(left(work, NOON + 1))
+    assert [h.status for h in ledger.release(made.id, ADA, NOON + 2)] == [Status.SUPERSEDED]
+    assert ledger.release(HandoffId("none"), ADA, NOON) == []
+
+
 def test_a_claim_of_the_dead_comes_back(ledger: Ledger, work: Path) -> None:
     """Only of the very process, and only if its transcript does not have the handoff."""
     made = ledger.create(left(work))

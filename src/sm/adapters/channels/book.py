@@ -90,6 +90,9 @@ class ChannelBook:
     ) -> list[ChannelHandoff]:
         return self._ledger.clear(channel=channel, handoff=handoff, at=at)
 
+    def release(self, handoff: HandoffId, by: SessionId, at: float) -> list[ChannelHandoff]:
+        return self._ledger.release(handoff, by, at)
+
     def expire(self, now: float, expiry: float) -> list[ChannelHandoff]:
         return self._ledger.expire(now, expiry)
 

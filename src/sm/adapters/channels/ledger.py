@@ -228,6 +228,18 @@ class Ledger:
 
         return self._change(work)
 
+    def release(self, handoff: HandoffId, by: SessionId, at: float) -> list[ChannelHandoff]:
+        """Undo a claim: active again, or superseded where another waits by now; what was."""
+
+        def work(connection: sqlite3.Connection) -> list[ChannelHandoff]:
+            found = _one(connection, "id = ?", handoff)
+            if found is None or (found.status, found.claimed_by) != (Status.CLAIMED, by):
+                return []
+            waits = _one(connection, "channel = ? AND status = 'active'", found.channel)
+            return list(judged([(found, False)], [found.channel] if waits else [], at))
+
+        return self._change(work)
+
     def expire(self, now: float, expiry: float) -> list[ChannelHandoff]:
         """End what nobody claimed in time; what was."""
 
