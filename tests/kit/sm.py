@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from sm.adapters.system import ProcessTable
 from sm.api import starting
 from sm.api.client import Client
 from sm.core.handoff import LESSON
 from sm.settings.home import Home
-from tests.kit.tmux import wait_until
+from tests.kit.tmux import NeverHappenedError, wait_until
 
 SM = Path(sys.executable).with_name("sm")
 
@@ -141,12 +142,20 @@ class Sm:
         return self.tmux("capture-pane", "-p", "-t", self.pane(name))
 
     def close(self) -> None:
-        """End the daemon and the tmux server, by their own pids."""
+        """End the daemon and the tmux server, and let its agents write their last lines."""
         with contextlib.suppress(Exception):
             starting.stop(self.home)
         name = self.home.tmux_socket("sm")
         folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"
-        subprocess.run(["tmux", "-L", name, "kill-server"], capture_output=True, check=False)
+        tmux = ("tmux", "-L", name)
+        listed = subprocess.run(
+            [*tmux, "list-panes", "-aF", "#{pane_pid}"], capture_output=True, check=False
+        )
+        table = ProcessTable()
+        living = [one for pid in listed.stdout.split() for one in table.tree(int(pid))]
+        subprocess.run([*tmux, "kill-server"], capture_output=True, check=False)
+        with contextlib.suppress(NeverHappenedError):
+            wait_until(lambda: all(table.started(p.pid) != p.started for p in living), 3)
         (folder / name).unlink(missing_ok=True)
 
 

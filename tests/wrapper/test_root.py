@@ -1,8 +1,10 @@
 """sm run: one agent in somebody's terminal, from its start to its exit code."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -239,6 +241,23 @@ def test_a_closed_window_ends_a_run_that_waits_for_its_next_agent() -> None:
         wait_until(lambda: not alive(wrapper), 4)
         assert run.file["code"] == 128 + signal.SIGHUP
         assert [one["state"] for one in desk.json("ls")] == ["crashed"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("pauses", [True, False], ids=["between two agents", "with an agent"])
+def test_told_to_end_again_and_again_it_ends_once(number: signal.Signals, *, pauses: bool) -> None:
+    """A closed window is told by the system, and by its shell: that it is over is noted all the
+    same."""
+    with run_desk(config=AUTO) as desk:
+        run = _pausing(desk) if pauses else _idle(desk, "%say hello")
+        wrapper = run.pid
+        while alive(wrapper):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(wrapper, number)
+            time.sleep(0.001)
+
+        assert run.ended(4) == 128 + number
+        assert run.file["code"] == 128 + number
 
 
 def test_an_agent_told_to_end_is_not_brought_back() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import math
 import os
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -202,6 +203,7 @@ class Wrapper:
         async with asyncio.TaskGroup() as tasks:
             serving = tasks.create_task(self._serve(engine, intake))
             try:
+                _end_once()
                 async with self._terminal.foreground(sys.stdin.fileno(), sys.stdout.fileno()):
                     session = await self._begin(engine)
                     await self._watch(engine)
@@ -402,6 +404,14 @@ class Wrapper:
             drained = tasks.create_task(intake.run())
             await serve(app, guarded, self._listeners, self._stopping)
             drained.cancel()
+
+
+def _end_once() -> None:
+    """Once the terminal is left, the end is being noted. To be told to end again, as a closed
+    window's shell does after the system, must not cut that short."""
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def _tell(words: str) -> None:

@@ -91,9 +91,12 @@ class Foreground:
         if self._console is not None:
             self._console.close()
             self._console = None
+        # The loop leaves the system's handlers behind: none of them may be met in between.
+        signal.pthread_sigmask(signal.SIG_BLOCK, self._handlers)
         for number, before in self._handlers.items():
             self._loop.remove_signal_handler(number)
             signal.signal(number, before)  # type: ignore[arg-type]  # as getsignal() gave it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, self._handlers)
         self._handlers.clear()
         if self.recording is not None:
             self.recording.close()
