@@ -255,6 +255,17 @@ async def test_a_restored_session_of_her_name_is_no_agent(scene: Scene) -> None:
     assert words.endswith("; tmux session ada was made anew, with bash in it")
 
 
+async def test_what_is_left_of_her_session_was_not_made_anew(scene: Scene) -> None:
+    """Its server is the same: a person's own window is in it."""
+    pane_closed(scene)
+    scene.world.restored["ada"] = "bash"
+
+    cause, words = await scene.cause()
+
+    assert cause is Cause.PANE
+    assert "made anew" not in words
+
+
 async def test_a_later_agent_of_her_name_is_no_restored_session(scene: Scene) -> None:
     """It is another session of sm, and nobody's leftover."""
     later_server(scene)

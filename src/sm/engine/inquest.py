@@ -99,7 +99,7 @@ class Inquest:
                 server, serving = await self._serving(session, pane)
             rebooted = await asyncio.to_thread(self._rebooted, session, server)
             traces = replace(traces, serving=serving, rebooted=rebooted)
-        if traces.left is Left.GONE:
+        if (traces.left, traces.serving) == (Left.GONE, Serving.OTHER):
             traces = replace(traces, namesake=await self._namesake(pane))
         return replace(traces, memory=await self._memory(traces, pane))
 

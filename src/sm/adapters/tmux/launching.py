@@ -37,12 +37,23 @@ def launch_list(launch: PaneLaunch, *, name: str, home: str, history_limit: int)
         *_session_options(launch, here, home=home, history_limit=history_limit),
         # tmux would expand a format in a folder's name, but not in an option's value.
         ("new-window", "-t", here, "-c", "#{@sm_cwd}", *_direct(launch.argv)),
-        *_window_options(launch, here),
-        ("pipe-pane", "-o", "-t", here, "umask 077; exec cat >> #{@sm_raw}"),
         ("kill-window", "-t", f"{here}^"),
-        ("set-option", "-p", "-t", here, HOME, home),
-        ("set-option", "-p", "-t", here, PANE, launch.session),
+        *_started(launch, here, home=home),
     )  # fmt: skip
+
+
+def window_list(launch: PaneLaunch, into: str, *, home: str, history_limit: int) -> Command:
+    """Start the agent in a window of its own, in what is left of its tmux session, unless it
+    already has a pane. Who looks at another window there goes on looking at it."""
+    here = f"{into}:$"
+    mine = both(equal(f"#{{{HOME}}}", home), equal(f"#{{{SESSION}}}", launch.session))
+    return when(
+        both(mine, absent(home, launch.session)),
+        *_session_options(launch, f"{into}:", home=home, history_limit=history_limit),
+        ("new-window", "-d", "-a", "-t", here, "-c", "#{@sm_cwd}", *_direct(launch.argv)),
+        *_started(launch, here, home=home),
+        target=f"{into}:",
+    )
 
 
 def respawn_list(launch: PaneLaunch, pane: PaneId, *, home: str, pipe: str) -> Command:
@@ -72,7 +83,8 @@ def _session_options(
     return [("set-option", "-t", here, name, value) for name, value in options.items()]
 
 
-def _window_options(launch: PaneLaunch, here: str) -> list[Command]:
+def _started(launch: PaneLaunch, here: str, *, home: str) -> list[Command]:
+    """What makes the new window an agent's, its pane's own tag last."""
     options = {
         "remain-on-exit": "on",
         "@sm_raw": shlex.quote(launch.raw_log),
@@ -82,6 +94,9 @@ def _window_options(launch: PaneLaunch, here: str) -> list[Command]:
         *(("set-option", "-w", "-t", here, name, value) for name, value in options.items()),
         ("set-hook", "-w", "-t", here, "window-layout-changed",
          render(("run-shell", "-b", _RECORD_SIZE))),
+        ("pipe-pane", "-o", "-t", here, "umask 077; exec cat >> #{@sm_raw}"),
+        ("set-option", "-p", "-t", here, HOME, home),
+        ("set-option", "-p", "-t", here, PANE, launch.session),
     ]  # fmt: skip
 
 

@@ -40,9 +40,16 @@ from sm.adapters.tmux.formats import (
     typable,
 )
 from sm.adapters.tmux.guest import GuestClient
-from sm.adapters.tmux.launching import COLS, ROWS, launch_list, respawn_list, tmux_name
+from sm.adapters.tmux.launching import (
+    COLS,
+    ROWS,
+    launch_list,
+    respawn_list,
+    tmux_name,
+    window_list,
+)
 from sm.adapters.tmux.program import TmuxProgram
-from sm.adapters.tmux.quote import when
+from sm.adapters.tmux.quote import Command, when
 from sm.core.ids import PaneId, SessionId
 from sm.core.launch import LaunchFailedError, PaneLaunch, TerminalUnreachableError
 from sm.core.terminal import Pane, PaneStatus, Server, View
@@ -106,8 +113,7 @@ class TmuxTerminal:
         """Absolute path of the server's socket."""
         if self.control.server is not None:
             return self.control.server.socket_path
-        folder = Path(os.environ.get("TMUX_TMPDIR", "/tmp")) / f"tmux-{os.getuid()}"  # noqa: S108 tmux's own place
-        return str(folder / self.control.program.socket)
+        return str(self.control.program.path)
 
     def notify(
         self,
@@ -155,24 +161,62 @@ class TmuxTerminal:
 
     async def relaunch(self, launch: PaneLaunch) -> Pane:
         """Start an agent in the place of one that died: in its own pane, where that is left, with
-        its scrollback and whoever looks at it."""
-        found = next((p for p in await self.panes() if p.sm_session == launch.session), None)
-        if found is None or not found.dead:
-            # Whatever runs in its pane now is not the agent.
-            await self.kill(launch.session)
-            return await self.launch(launch)
+        its scrollback and whoever looks at it; else in a window of its tmux session, where a
+        person has others. Nothing of theirs is ended."""
         _check_startable(launch)
-        self._begin_logs(launch, found.id)
-        try:
-            await self.control.run(
-                *respawn_list(launch, found.id, home=self._home, pipe=_pipe_into(launch.raw_log))
+        found = next((p for p in await self.panes() if p.sm_session == launch.session), None)
+        if found is not None and found.dead:
+            self._continue_log(launch)
+            pipe = _pipe_into(launch.raw_log)
+            return await self._start_again(
+                launch, respawn_list(launch, found.id, home=self._home, pipe=pipe), found.pid
             )
+        if found is not None:
+            # What runs in its pane now is not the agent.
+            await self._give_up(found.id, launch.session)
+        left = await self._sessions_of(launch.session)
+        if not left:
+            return await self.launch(launch)
+        self._begin_logs(launch)
+        limit = self._history_limit
+        pane = await self._start_again(
+            launch, window_list(launch, left[0], home=self._home, history_limit=limit)
+        )
+        view = await self.look(pane.id)
+        if view is not None and (view.width, view.height) != (COLS, ROWS):
+            # As large as the terminal of whoever looks at the windows beside it.
+            self._note_size(launch.raw_log, launch.sizes_log, view.width, view.height)
+        return pane
+
+    async def _start_again(
+        self, launch: PaneLaunch, command: Command, before: int | None = None
+    ) -> Pane:
+        try:
+            await self.control.run(*command)
         except TmuxError as error:
             raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
         pane = await self.find(launch.session)
-        if pane is None or pane.pid == found.pid:
+        if pane is None or pane.pid == before:
             raise LaunchFailedError(f"the pane in {launch.cwd} disappeared as it was started in")
         return pane
+
+    async def _give_up(self, pane: PaneId, session: SessionId) -> None:
+        """Leave its pane to the program that runs in it now."""
+        mine = both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{PANE}}}", session))
+        tags = [("set-option", "-p", "-u", "-t", pane, tag) for tag in TAGS]
+        try:
+            await self.control.run(
+                *when(
+                    both(mine, "#{?pane_dead,0,1}"),
+                    ("pipe-pane", "-t", pane),
+                    ("set-option", "-w", "-u", "-t", pane, "remain-on-exit"),
+                    *tags,
+                    target=pane,
+                )
+            )
+        except TmuxError as error:
+            if not error.is_gone:
+                raise
 
     async def _launch(self, launch: PaneLaunch) -> None:
         for attempt in count(1):
@@ -189,11 +233,13 @@ class TmuxTerminal:
                 raise LaunchFailedError(f"tmux could not start the agent: {error}") from error
             return
 
-    def _begin_logs(self, launch: PaneLaunch, pane: PaneId | None = None) -> None:
-        """Create both logs, closed to others, and note the size the pane will begin with: one
-        that is left has its own already."""
-        if pane is None:
-            self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+    def _begin_logs(self, launch: PaneLaunch) -> None:
+        """Create both logs, closed to others, and note the size the pane will begin with."""
+        self._note_size(launch.raw_log, launch.sizes_log, COLS, ROWS)
+        self._continue_log(launch)
+
+    def _continue_log(self, launch: PaneLaunch) -> None:
+        """The size of a pane that is left was noted before."""
         with contextlib.suppress(OSError):  # a log that cannot be written was told of above
             raw = Path(launch.raw_log)
             if raw.exists() and raw.stat().st_size:
@@ -444,12 +490,21 @@ class TmuxTerminal:
         return True
 
     async def kill(self, session: SessionId) -> None:
-        _check_word(session)
-        mine = both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{SESSION}}}", session))
-        for found in await self.control.run("list-sessions", "-f", mine, "-F", "#{session_id}"):
+        mine = self._tagged(session)
+        for found in await self._sessions_of(session):
             # Checked again by the server: after its restart the id may be a stranger's.
             await self.control.run(*when(mine, ("kill-session", "-t", found), target=f"{found}:"))
         await self._kill_moved_pane(session)
+
+    async def _sessions_of(self, session: SessionId) -> list[str]:
+        return await self.control.run(
+            "list-sessions", "-f", self._tagged(session), "-F", "#{session_id}"
+        )
+
+    def _tagged(self, session: SessionId) -> str:
+        """Whether a tmux session is this one's."""
+        _check_word(session)
+        return both(equal(f"#{{{HOME}}}", self._home), equal(f"#{{{SESSION}}}", session))
 
     async def _kill_moved_pane(self, session: SessionId) -> None:
         """A person may have moved the agent's pane, or share its window with another session."""
