@@ -52,7 +52,8 @@ class FlakyStore(MemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.failures = 0
-        """How many of the next commits will fail."""
+        """How many of the next commits will fail, of those that hold such an event:"""
+        self.failing: type = object
         self.error: Exception = DiskFullError("no space left on device")
         self.open = asyncio.Event()
         """Commits wait for this."""
@@ -64,7 +65,7 @@ class FlakyStore(MemoryStore):
 
     async def commit(self, entries: Sequence[Entry]) -> None:
         await self.open.wait()
-        if self.failures:
+        if self.failures and any(isinstance(entry.event, self.failing) for entry in entries):
             self.failures -= 1
             raise self.error
         await super().commit(entries)

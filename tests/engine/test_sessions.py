@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sm.core.ids import SessionId
 from sm.core.monitor import is_watching
 from sm.core.state import USUAL, State
 from sm.engine.naming import NameRefusedError, RefusedError
@@ -29,6 +30,29 @@ async def test_the_same_request_again_is_the_same_session(rig: Rig) -> None:
 
         assert (await engine.sessions.new(new())).created_at == first.created_at
     assert rig.world.calls == ["launch ada"]
+
+
+async def test_the_same_request_at_the_same_time_is_the_same_session(rig: Rig) -> None:
+    """A caller who was not answered asks again while the first is still looked at."""
+    async with rig.running() as engine:
+        asked = [engine.sessions.new(new(prompt="hello")) for _ in range(3)]
+
+        ids = {session.id for session in await asyncio.gather(*asked)}
+        assert ids == {ADA}
+        assert [m.text for m in engine.session(ADA).messages] == ["hello"]
+    assert rig.world.calls.count("launch ada") == 1
+
+
+async def test_sessions_that_begin_at_the_same_time_have_names_of_their_own(rig: Rig) -> None:
+    """Three with a name that is found for them, and of two that ask for one, the first."""
+    async with rig.running() as engine:
+        asked = [engine.sessions.new(new(SessionId(f"s{n}"), name=None)) for n in range(3)]
+        names = {session.name for session in await asyncio.gather(*asked)}
+        assert names == {"scripted-1", "scripted-2", "scripted-3"}
+
+        twice = [engine.sessions.new(new(SessionId(f"t{n}"), name="twin")) for n in range(2)]
+        told = await asyncio.gather(*twice, return_exceptions=True)
+        assert [isinstance(one, NameRefusedError) for one in told] == [False, True]
 
 
 async def test_a_session_gets_the_callers_environment_without_the_callers_identity(

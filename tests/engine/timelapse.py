@@ -1,13 +1,14 @@
 """An event loop whose waiting costs nothing: time jumps to the next thing that is due.
 
-Work for threads is done on the spot, so that no time passes while it runs.
+Work for threads is done on the spot, so that no time passes while it runs. Whoever waits for it
+goes on after others had their turn, as behind a thread.
 """
 
 import asyncio
 import selectors
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 NOON = 1_700_000_000.0
 
@@ -48,12 +49,20 @@ class TimelapseLoop(asyncio.SelectorEventLoop):
         future: asyncio.Future[T] = self.create_future()
         self.in_thread = True
         try:
-            future.set_result(func(*args))
+            result = func(*args)
         except Exception as error:  # noqa: BLE001 - raised again where it is awaited
-            future.set_exception(error)
+            self.call_soon(_unless_done, future, future.set_exception, error)
+        else:
+            self.call_soon(_unless_done, future, future.set_result, result)
         finally:
             self.in_thread = False
         return future
+
+
+def _unless_done(future: asyncio.Future[T], settle: Callable[[Any], None], outcome: object) -> None:
+    """Whoever waited may have been cancelled."""
+    if not future.done():
+        settle(outcome)
 
 
 class LoopClock:

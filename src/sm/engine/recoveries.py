@@ -139,11 +139,11 @@ class Recoveries:
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
         """Make a session ours whose wrapper was killed; None if it was ours already."""
+        await self._learn({left.cwd})
         known = any(session.id == left.id for session in self._loop.sessions)
         if known:
             return None
         taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
-        await self._learn({left.cwd})
         is_free = all(session.name != left.name for session in taken)
         event = SessionInherited(
             session=left,

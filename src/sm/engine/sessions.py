@@ -115,6 +115,8 @@ class Sessions:
 
     async def new(self, request: NewSession) -> Session:
         """Start an agent. The same id again is the same request, sent again."""
+        await self._learn({request.cwd})
+        # From here to the post nothing is waited for: id and name are nobody else's meanwhile.
         known = await self._loop.stored(lambda: self._known(request.id))
         if known is not None:
             return known
@@ -168,7 +170,6 @@ class Sessions:
             rescue=self._terms.rescue,
         )
         # Posted in one breath, so that the first prompt is stored with the session.
-        await self._learn({request.cwd})
         stored = self._loop.post(request.id, asked)
         if first is not None:
             ignore_outcome(self._loop.post(request.id, MessageQueued(message=first)))
