@@ -181,6 +181,31 @@ def test_json_stays_json(value: object, levels: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        f"password:\t{PASSWORD}",
+        f"DB_PASSWORD\t=\t{PASSWORD}",
+        f"password is\t{PASSWORD}",
+        f"API_KEY:\t{ROLLED}",
+        f"aws_secret_access_key\t=\t{ROLLED * 2}",
+        f"Authorization:\tBearer\t{ROLLED}",
+        f"_authToken\t=\t{ROLLED}",
+    ],
+)
+@pytest.mark.parametrize("levels", [0, 1, 2])
+def test_a_tab_parts_name_and_value_however_it_is_written(text: str, levels: int) -> None:
+    for _ in range(levels):
+        text = json.dumps({"said": text, "code": 0})
+
+    redacted = REDACTOR.redact(text)
+
+    assert PASSWORD not in redacted
+    assert ROLLED not in redacted
+    if levels:
+        assert json.loads(redacted)["code"] == 0
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         (f"GET /callback?token={ROLLED}&state=xyz 200", "GET /callback?token=*&state=xyz 200"),

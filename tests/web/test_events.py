@@ -18,6 +18,7 @@ from sm.core.ids import SessionId
 from sm.core.journal import Recorded
 from sm.engine.engine import Engine
 from sm.engine.loop import Loop
+from sm.redaction.redactor import Redactor
 from sm.web.events import shown, streamed
 from tests.web.conftest import Web
 
@@ -112,6 +113,22 @@ def test_what_was_said_is_told_without_its_secrets(web: Web) -> None:
     assert seen[0]["body"]["text"] == "the key is [redacted:aws-access-key]"
     assert timeline == seen
     assert explained[-2:] == seen
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "said",
+    ["password:\thunter2secretX9", '{"password": "hun\\"ter2secretX9"}', "password: ter2secretX9"],
+)
+async def test_what_json_would_escape_hides_no_secret(said: str) -> None:
+    """As in any other text."""
+    recorded = Recorded(seq=7, session=SESSION.id, at=1.0, event=Renamed(name=said))
+
+    (told,) = await shown(cast("Engine", SimpleNamespace(redact=Redactor().redact)), [recorded])
+
+    name = str(told["body"]["name"])
+    assert "[redacted:password]" in name
+    assert "ter2secret" not in name
 
 
 @pytest.mark.anyio

@@ -7,12 +7,10 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from sm.core.events import (
-    DaemonStarted,
-)
+from sm.core.events import DaemonStarted
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.state import Session, State, Thresholds, WalkAway
@@ -46,6 +44,7 @@ from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
 from sm.engine.sessions import SessionFolders, Sessions, Terms
+from sm.engine.shown import without_secrets
 from sm.engine.snapshots import Photographer, SnapshotRules
 from sm.engine.telling import Telling
 from sm.engine.typist import Typist
@@ -311,11 +310,8 @@ class Engine:
         return self._redact_shown("\n".join(lines)).split("\n") if lines else []
 
     async def without_secrets(self, session: Session) -> Session:
-        """As it may be shown: an agent says what it likes."""
-        if not session.last_words:
-            return session
-        clean = await asyncio.to_thread(self.redact, session.last_words)
-        return replace(session, last_words=clean)
+        """As it may be shown."""
+        return await asyncio.to_thread(without_secrets, session, self.redact)
 
     async def prune(self, before: float) -> int:
         """Drop what is older than this: events, closed messages, ended sessions with their logs.

@@ -2,7 +2,7 @@
 
 import re
 
-from sm.redaction.rule import ASSIGN, FENCE, QUOTE, SPACE, VALUE, Rule
+from sm.redaction.rule import ASSIGN, BLANK, FENCE, QUOTE, SPACE, VALUE, Rule
 from sm.redaction.values import (
     anything,
     cookies,
@@ -49,8 +49,8 @@ _PUBLIC = re.compile(
     rb"|(?:key|token|secret|credential)s?[_-]?"
     rb"(?:id|ids|name|arn|hash|type|version|file|path|url|prefix|alias)\W"
 )
-_TYPE = r"(?:[ \t]*:[ \t]*[A-Za-z.\[\] |&]+)?"
-_EQUALS = r"[ \t]*(?:=>|:=|={1,3}|:)[ \t]*"
+_TYPE = rf"(?:{BLANK}*:{BLANK}*[A-Za-z.\[\] |&]+)?"
+_EQUALS = rf"{BLANK}*(?:=>|:=|={{1,3}}|:){BLANK}*"
 
 
 def _between_quotes(least: int) -> str:
@@ -66,17 +66,17 @@ def _quoted(name: str, least: int) -> str:
     value = rf"({_VALUE}{{{least},}})"
     return (
         rf"(?i){name}(?:{QUOTE}?\]?{_TYPE}{_EQUALS}{_between_quotes(least)}"
-        rf"|(?:[ \t]+[a-z]+=\"[a-z0-9]*\")?>{value}</"
-        rf"|[ \t]+{QUOTE}{value}{QUOTE}"
-        rf"|{QUOTE}?{VALUE}[ \t]*{QUOTE}{value}"
-        rf"|[ \t]+\|[ \t]+({_BARE}{{{least},}}))"
+        rf"|(?:{BLANK}+[a-z]+=\"[a-z0-9]*\")?>{value}</"
+        rf"|{BLANK}+{QUOTE}{value}{QUOTE}"
+        rf"|{QUOTE}?{VALUE}{BLANK}*{QUOTE}{value}"
+        rf"|{BLANK}+\|{BLANK}+({_BARE}{{{least},}}))"
     )
 
 
 def _bare(name: str, least: int) -> str:
     """A value without quotes, whose name has none either: JSON stays JSON. A call is no value."""
     return (
-        rf"(?im){name}(?:{_TYPE}{_EQUALS}|{VALUE}[ \t]*)({_BARE}{{{least},}})"
+        rf"(?im){name}(?:{_TYPE}{_EQUALS}|{VALUE}{BLANK}*)({_BARE}{{{least},}})"
         rf"(?:$|[\s\"'`\\<>,;)}}|\]])"
     )
 
@@ -119,7 +119,7 @@ URLS = (
 FILES = (
     Rule(kind="netrc-password", literals=(b"password",), judge=given,
          pattern=rf"(?im){FENCE}(?:login|account){SPACE}[^\s\"\\]+{SPACE}"
-         rf"\+?[ \t]*password{SPACE}([^{_END}]{{4,}})"),
+         rf"\+?{BLANK}*password{SPACE}([^{_END}]{{4,}})"),
     Rule(kind="netrc-password", literals=(b":543", b":6432", b":6543"), judge=strong,
          sign=":(?:543[0-9]|6432|6543):",
          pattern=r"[A-Za-z0-9*.-]:(?:543[0-9]|6432|6543):[A-Za-z0-9_*-]+:[A-Za-z0-9_.@-]+:"
@@ -144,9 +144,9 @@ HEADERS = (
          r"(?:[a-z][a-z-]{2,11}[ \t]+)?([A-Za-z0-9._~+/=:@-]{8,})"),
     Rule(kind="authorization-header", literals=(b"-h ", b"--header"), judge=given,
          pattern=rf"(?im){FENCE}(?:-h|--header)[ \t=]+{QUOTE}"
-         r"[a-z-]*(?:key|token|secret|auth)[a-z-]*:[ \t]*([A-Za-z0-9._~+/=@-]{8,})"),
+         rf"[a-z-]*(?:key|token|secret|auth)[a-z-]*:{BLANK}*([A-Za-z0-9._~+/=@-]{{8,}})"),
     Rule(kind="authorization-header", literals=(b"bearer",), judge=random,
-         pattern=r"(?i)bearer[ \t]+([A-Za-z0-9._~+/=-]{16,})"),
+         pattern=rf"(?i)bearer{BLANK}+([A-Za-z0-9._~+/=-]{{16,}})"),
     Rule(kind="authorization-header", literals=(b"x-", b"-token"), judge=random,
          pattern=rf"(?i)(?:x-[a-z-]{{0,20}}(?:key|token|secret)|private-token){ASSIGN}"
          r"([A-Za-z0-9._~+/=-]{16,})"),
@@ -256,7 +256,7 @@ NAMES = (
          pattern=rf"(?m){FENCE}[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD)=({_BARE}{{4,}})"
          r"(?:$|[\s\"'`\\;])"),
     Rule(kind="password", literals=(b"password",), judge=strong,
-         pattern=rf"(?i)password(?:[ \t]+(?:is|was))?:?[ \t]+{QUOTE}?({_VALUE}{{8,}})"),
+         pattern=rf"(?i)password(?:{BLANK}+(?:is|was))?:?{BLANK}+{QUOTE}?({_VALUE}{{8,}})"),
     Rule(kind="password", literals=tuple(name.encode() for name in _FOREIGN_NAMES), judge=password,
          pattern=_short("|".join(_FOREIGN_NAMES))),
     # Two letters are a name of anything in a program that was made small.
@@ -265,7 +265,7 @@ NAMES = (
     Rule(kind="secret", literals=(b"auth", b"bearer"), judge=random,
          pattern=rf"(?im)(?:{FENCE}|_)(?:auth|bearer){QUOTE}?{_EQUALS}{QUOTE}?({_BARE}{{16,}})"),
     Rule(kind="secret", literals=(b"token", b"secret", b"api", b"credential"), judge=mixed,
-         pattern=r"(?i)(?:token|secret|api[ -]?key|credential)(?:[ \t]+(?:is|was))?:?[ \t]+"
+         pattern=rf"(?i)(?:token|secret|api[ -]?key|credential)(?:{BLANK}+(?:is|was))?:?{BLANK}+"
          rf"{QUOTE}?([A-Za-z0-9_~+/=.-]{{16,}})"),
     Rule(kind="password", literals=_PASSWORDS, judge=given, pattern=_argument(_PASSWORD_NAME, 8)),
     Rule(kind="secret", literals=_SECRETS, judge=random, unless=_PUBLIC,

@@ -3,7 +3,7 @@
 Most are known by a prefix; where there is none, by the service's name before them.
 """
 
-from sm.redaction.rule import ASSIGN, FENCE, QUOTE, TOKEN, Rule, anywhere, named, token
+from sm.redaction.rule import ASSIGN, BLANK, FENCE, QUOTE, TOKEN, Rule, anywhere, named, token
 from sm.redaction.values import dense, is_login, key_block
 
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -67,12 +67,12 @@ CODE = (
           rf"|AT[CS]TT3x{TOKEN}{{40,}}(?:=[0-9A-F]{{8}})?", "atbb", "tt3x"),
     token("npm-token", "npm_[A-Za-z0-9]{36}", "npm_"),
     Rule(kind="npm-token", literals=(b"_auth", b"_password"), pattern=
-         rf":_(?:authToken|auth|password)[ \t]*=[ \t]*{QUOTE}?([A-Za-z0-9+/=._-]{{16,}})"),
+         rf":_(?:authToken|auth|password){BLANK}*={BLANK}*{QUOTE}?([A-Za-z0-9+/=._-]{{16,}})"),
     anywhere("pypi-token", rf"pypi-Ag{TOKEN}{{50,}}", "pypi-ag"),
     anywhere("rubygems-token", "rubygems_[0-9a-f]{48}", "rubygems_"),
     anywhere("docker-token", rf"dckr_[po]at_{TOKEN}{{20,}}", "dckr_"),
     Rule(kind="npm-token", literals=(b"_auth",), judge=is_login, pattern=
-         rf"_auth{QUOTE}?[ \t]*[:=][ \t]*{QUOTE}?([A-Za-z0-9+/]{{12,}}={{0,2}})"),
+         rf"_auth{QUOTE}?{BLANK}*[:=]{BLANK}*{QUOTE}?([A-Za-z0-9+/]{{12,}}={{0,2}})"),
     Rule(kind="docker-token", literals=(b"auth",), judge=is_login, pattern=
          rf"{QUOTE}auth{QUOTE}\s*:\s*{QUOTE}([A-Za-z0-9+/]{{12,}}={{0,2}})"),
 )  # fmt: skip

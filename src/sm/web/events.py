@@ -31,13 +31,15 @@ async def shown(engine: Engine, recorded: Sequence[Recorded]) -> list[StoredEven
 
 
 def _clean(recorded: Sequence[Recorded], redact: Redact) -> list[StoredEvent]:
-    """All at once, as JSON; string by string where a pattern of the user's knows nothing of it."""
+    """String by string; then all at once, as JSON, where a name may tell what its value is. That
+    is left out where a pattern of the user's knows nothing of JSON."""
     views = [event_view(one) for one in recorded]
+    views = [{**view, "body": _each(view["body"], redact)} for view in views]
     with suppress(msgspec.DecodeError):
         clean = _events.decode(redact(_encode(views).decode()))
         if [view["seq"] for view in clean] == [view["seq"] for view in views]:
             return clean
-    return [{**view, "body": _each(view["body"], redact)} for view in views]
+    return views
 
 
 def _each(value: Any, redact: Redact) -> Any:

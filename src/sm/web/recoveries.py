@@ -10,7 +10,8 @@ from sm.web.views import recoverable_view, recovery_plan_view, session_detail
 async def list_(call: Call) -> list[RecoverableView]:
     recoveries = call.engine.recoveries
     lines = await recoveries.lines()
-    return [recoverable_view(s, lines.get(s.id, 0)) for s in recoveries.recoverable()]
+    shown = [await call.engine.without_secrets(s) for s in recoveries.recoverable()]
+    return [recoverable_view(s, lines.get(s.id, 0)) for s in shown]
 
 
 async def plan(call: Call) -> RecoveryPlanView:
