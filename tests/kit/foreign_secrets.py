@@ -148,8 +148,10 @@ def samples(seed: int, kind: str, count: int) -> list[Sample]:
     return [_sample(rng, kind, at) for at in range(count)]
 
 
-def judge(sample: Sample, redacted: str) -> Judgement:
-    survived = next((run for part in sample.parts for run in _runs(sample, part, redacted)), "")
+def judge(sample: Sample, redacted: str, *, run: int = RUN) -> Judgement:
+    """A secret survives where so many of its characters are still to be read in a row."""
+    found = (each for part in sample.parts for each in _runs(sample, part, redacted, run))
+    survived = next(found, "")
     pattern = "".join(
         f".*?{TAG}.*?" if secret else re.escape(text) for text, secret in sample.segments
     )
@@ -169,10 +171,11 @@ def is_sensible(kind: str, named: tuple[str, ...]) -> bool:
     return any(name in {kind, *GENERIC, *ALSO.get(kind, ())} for name in named)
 
 
-def _runs(sample: Sample, part: str, redacted: str) -> list[str]:
+def _runs(sample: Sample, part: str, redacted: str, length: int) -> list[str]:
     """The runs of a secret still to be read, but for those its surroundings hold by chance."""
     public = "\n".join(text for text, secret in sample.segments if not secret)
-    runs = {part[at : at + RUN] for at in range(len(part) - RUN + 1)}
+    length = max(RUN, min(length, len(part)))
+    runs = {part[at : at + length] for at in range(len(part) - length + 1)}
     return sorted(run for run in runs if run in redacted and run not in public)
 
 

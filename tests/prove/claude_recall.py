@@ -99,6 +99,8 @@ def long_conversations(sm: Sm, *, size: int = 4 * MB) -> tuple[Verdict, str]:
 
 # --- secrets -------------------------------------------------------------------------------
 
+RUN = 10
+"""Characters in a row. Of fewer, the random ids that stand in these places hold some by chance."""
 PRINT, WRITE = "Print the settings.", "Write it down."
 BOUNDARY = "\n=#=#=\n"
 
@@ -118,7 +120,7 @@ class Spilt:
             f"{place}: {judged.survived!r} of {sample.kind}"
             for place, text in self.shown.items()
             for sample in self.secrets
-            if not (judged := judge(sample, text)).found
+            if not (judged := judge(sample, text, run=RUN)).found
         ]
 
 
