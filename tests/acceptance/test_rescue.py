@@ -1,6 +1,11 @@
 """Sessions come back to work, whatever is done to them: short versions of `make prove`."""
 
+import os
+import signal
+from pathlib import Path
+
 from tests.kit.sm import Sm
+from tests.kit.tmux import wait_until
 from tests.prove import crash_loop, fallbacks, reckoning, rescue
 from tests.prove.unattended import Deed
 
@@ -52,3 +57,28 @@ def test_whatever_is_left_of_a_session_it_comes_back_and_says_what_it_lacked(sm:
     verdict, words = fallbacks.each(sm, size=20_000_000)
 
     assert verdict.holds, words
+
+
+def test_a_step_that_ended_is_not_done_again_though_the_record_lacks_it(sm: Sm) -> None:
+    """The agent's hook told of it, and it was killed before it wrote it down."""
+    file = sm.folder / "steps"
+    sm.new("ada")
+    sm.run("send", "ada", f"%task 6 echo n-{{}} >> {file}; sleep 0.5")
+    wait_until(lambda: file.exists() and "n-4" in file.read_text(), 20)
+    shown = sm.json("show", "ada")
+    os.kill(shown["pid"], signal.SIGKILL)
+    sm.wait_state("ada", "crashed")
+    transcript = Path(shown["context"]["transcript"])
+    whole = transcript.read_text()
+    transcript.write_text("".join(whole.splitlines(keepends=True)[: _line(whole, "n-3")]))
+
+    sm.run("recover", "ada")
+    wait_until(lambda: "n-6" in file.read_text(), 20)
+
+    steps = file.read_text().split()
+    assert steps.count("n-3") == 1
+    assert steps.count("n-4") == 2, "it was in flight: nothing tells whether it took effect"
+
+
+def _line(text: str, words: str) -> int:
+    return next(n for n, line in enumerate(text.splitlines()) if words in line)

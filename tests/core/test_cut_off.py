@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sm.core.cut_off import partial_work, still_to_do
-from sm.core.exchange import Deed, Exchange, Role
+from sm.core.exchange import Deed, Exchange, Result, Role
 from sm.core.ids import HandoffId
 from tests.core.test_remains import ASKED, CALL, CRASH, QUIET, REPLY, remains
 
@@ -113,3 +113,18 @@ def test_a_handoff_that_was_cut_is_still_to_be_carried_out() -> None:
     assert not quiet.is_open
     assert cut.is_open
     assert "Handoff HO-1 was under way and came to nothing" in partial_work(cut, 2_000)
+
+
+@pytest.mark.parametrize(("failed", "how"), [(False, "was done"), (True, "failed")])
+def test_a_call_that_ended_unrecorded_is_not_to_be_done_again(failed: bool, how: str) -> None:
+    """A resumed agent does not find it in its own record: it must be told."""
+    ended = replace(CALL, result=Result(is_failed=failed, is_recorded=False))
+    left = remains(ASKED, ended)
+
+    told = partial_work(left, 2_000)
+
+    assert (
+        told == f"- Bash `make` {how}, though your own record lacks it: do not repeat it unseen.\n"
+    )
+    assert left.is_open
+    assert partial_work(remains(ASKED, ended, ASKED, REPLY), 2_000) == ""

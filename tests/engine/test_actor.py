@@ -65,6 +65,7 @@ class Stage:
             self.world, processes, dialects, launcher, recollection, LoopClock(),
             at_once=4, sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(), message=store.message,
+            events=store.last_events,
             keep_crash=self.keep_crash,
         )  # fmt: skip
         self.kept = Path(tempfile.mkdtemp())

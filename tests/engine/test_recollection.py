@@ -16,6 +16,7 @@ from sm.adapters.archive.render import tail
 from sm.adapters.handoffs.folders import HandoffFolders
 from sm.core.crash import Cause, Crash
 from sm.core.envelope import sanitise
+from sm.core.exchange import Deed, Exchange, Result, Role
 from sm.core.ids import HandoffId, SessionId
 from sm.core.message import MessageState, Route, Way
 from sm.core.recollection import tokens
@@ -490,3 +491,41 @@ async def test_a_tab_counts_for_the_spaces_it_arrives_as(desk: Desk) -> None:
 
     assert "all:" in told.prompt
     assert len(sanitise(told.prompt).encode()) <= 9_200
+
+
+async def test_what_hooks_told_the_end_of_is_not_asked_for_again(desk: Desk) -> None:
+    """An agent that dies writes less into its record than it had done and reported."""
+    desk.said(asks("Port the reader", 1), calls("Bash", "A", 3, command="make all"))
+
+    def ended(call: str, command: str) -> Exchange:
+        return Exchange(
+            role=Role.CALLED,
+            tool="Bash",
+            deed=Deed.COMMAND,
+            call=call,
+            text=command,
+            at=5e9,
+            result=Result(is_recorded=False),
+        )
+
+    told = await desk.told(ended=(ended("A", "make all"), ended("B", "make --key=abc install")))
+
+    assert told.sources[:2] == (
+        "transcript: 1 request, 0 replies",
+        "hooks: 2 calls the transcript has no end of",
+    )
+    assert told.last_activity == "ran `make --key=abc install`"
+    for text in (told.prompt, told.note):
+        assert "Bash `make all` was done, though your own record lacks it" in text
+        assert "Bash `make --key=abc install` was done" in text
+        assert "has no result" not in text
+    assert "[tool] Bash: make --key=abc install → ok" in told.prompt
+
+
+async def test_a_terminal_shows_by_itself_what_hooks_told_of(desk: Desk) -> None:
+    desk.showed(b"$ make all\r\ndone\r\n" * 5)
+    call = Exchange(role=Role.CALLED, text="make all", at=5.0, result=Result(is_recorded=False))
+
+    told = await desk.told(ended=(call,))
+
+    assert "though your own record lacks it" not in told.prompt

@@ -39,7 +39,7 @@ def still_to_do(remains: Remains, limit: int) -> str:
 
 def _lines(remains: Remains) -> list[str]:
     calls, crash, last = remains.cut, remains.crash, remains.unanswered
-    lines = [_call(call, remains) for call in calls]
+    lines = [*map(_unwritten, remains.unwritten), *(_call(call, remains) for call in calls)]
     if crash.dialog:
         asked = brief(crash.dialog, LINE)
         lines.append(f"A question to the person was open ({asked}) and got no answer: ask again.")
@@ -59,6 +59,13 @@ def _lines(remains: Remains) -> list[str]:
         if process not in named
     ]
     return lines
+
+
+def _unwritten(call: Exchange) -> str:
+    target = f" {code(brief(call.text, LINE))}" if call.text else ""
+    what = f"{brief(call.tool, 60)}{target}"
+    how = "failed" if call.result and call.result.is_failed else "was done"
+    return f"{what} {how}, though your own record lacks it: do not repeat it unseen."
 
 
 def _call(call: Exchange, remains: Remains) -> str:

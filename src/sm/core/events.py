@@ -7,6 +7,7 @@ the timeline and the answer to ``sm explain``.
 from dataclasses import dataclass
 
 from sm.core.crash import BY_HAND, Cause, Manner, RecoveryRules
+from sm.core.exchange import Deed
 from sm.core.ids import (
     ContextId,
     HandoffId,
@@ -262,6 +263,9 @@ class ToolEnded:
     tool_use: str = ""
     """The agent's own id of this call."""
     subagent: bool = False
+    target: str = ""
+    """What it worked on, whole; empty where that is long."""
+    deed: Deed = Deed.OTHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ agent's thinking is no part of it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sm.core.shortening import brief, code
@@ -52,6 +52,8 @@ class Result:
 
     is_failed: bool = False
     output: str = ""
+    is_recorded: bool = True
+    """In the agent's own record; otherwise only its hook told of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +68,10 @@ class Exchange:
     """Typed while the agent worked, and not given to it yet."""
     tool: str = ""
     deed: Deed = Deed.OTHER
+    call: str = ""
+    """The agent's own id of it."""
     result: Result | None = None
-    """Of a call; None: there is none on record."""
+    """Of a call; None: nothing tells of its end."""
 
     @property
     def is_request(self) -> bool:
@@ -79,6 +83,11 @@ class Exchange:
         """Whether it is a call that has no result."""
         return self.role is Role.CALLED and self.result is None
 
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether it is a call that ended, and the agent's record does not say so."""
+        return self.result is not None and not self.result.is_recorded
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integrity:
@@ -88,6 +97,22 @@ class Integrity:
     """Lines that hold no record."""
     flaw: str | None = None
     """Why its agent would not find all of its conversation in it; None: it would."""
+
+
+def with_ended(recorded: Sequence[Exchange], ended: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    """With the ends of calls that the agent's hooks told of, and its record does not.
+
+    A record is written a little later than a hook is called: an agent that dies in between has done
+    more than it wrote down.
+    """
+    told = {call.call: call for call in ended if call.call}
+    known = {call.call for call in recorded}
+    newest = max((one.at for one in recorded if not one.is_waiting), default=0.0)
+    filled = (
+        replace(one, result=told[one.call].result) if one.is_cut and one.call in told else one
+        for one in recorded
+    )
+    return (*filled, *(call for call in ended if call.call not in known and call.at > newest))
 
 
 def doing(exchanges: Sequence[Exchange]) -> str:

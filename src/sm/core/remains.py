@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sm.core.crash import Crash
-from sm.core.exchange import Exchange, Result, Role
+from sm.core.exchange import Exchange, Role
 from sm.core.story import Request, Story
 
 CRASHED = "Your session crashed"
@@ -66,11 +66,21 @@ class Remains:
 
     @property
     def cut(self) -> tuple[Exchange, ...]:
-        """Calls without a result after the last request, or after the agent was last told what an
-        earlier crash had cut: what was before that is long over."""
+        """Calls that nothing tells the end of."""
+        return tuple(e for e in self._latest if e.is_cut)
+
+    @property
+    def unwritten(self) -> tuple[Exchange, ...]:
+        """Calls that ended, as the agent's hooks told, and its record does not say so."""
+        return tuple(e for e in self._latest if e.is_unwritten)
+
+    @property
+    def _latest(self) -> tuple[Exchange, ...]:
+        """After the last request, or after the agent was last told what an earlier crash had cut:
+        what was before that is long over."""
         given = () if self.is_older else self.given
         last = max((n for n, e in enumerate(given) if e.is_request or _is_note(e)), default=0)
-        return tuple(e for e in given[last:] if e.is_cut)
+        return given[last:]
 
     @property
     def unanswered(self) -> Exchange | None:
@@ -83,7 +93,7 @@ class Remains:
         """Whether there is anything to go on with."""
         crash = self.crash
         is_cut = crash.busy or crash.dialog or crash.handoff or self.cut or self.unanswered
-        return bool(is_cut or self.unrecorded or self.waiting)
+        return bool(is_cut or self.unwritten or self.unrecorded or self.waiting)
 
     def mapped(self, change: Callable[[str], str]) -> "Remains":
         """With every text in it changed, each as a whole and always in the same order."""
@@ -126,5 +136,5 @@ def _is_note(exchange: Exchange) -> bool:
 def _mapped(exchange: Exchange, change: Callable[[str], str]) -> Exchange:
     result = exchange.result
     if result is not None and result.output:
-        result = Result(is_failed=result.is_failed, output=change(result.output))
+        result = replace(result, output=change(result.output))
     return replace(exchange, text=change(exchange.text), result=result)

@@ -160,6 +160,7 @@ class Engine:
             sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(),
             message=store.message,
+            events=store.last_events,
             keep_crash=lambda session: self.snapshots.keep_crash(session),
         )
         self._actor = Actor(

@@ -12,7 +12,7 @@ from pathlib import Path
 from sm.core import monitor, recollection
 from sm.core.crash import Crash
 from sm.core.envelope import sanitise
-from sm.core.exchange import doing
+from sm.core.exchange import Exchange, doing
 from sm.core.message import MessageState, Route
 from sm.core.passage import DocumentError
 from sm.core.recollection import Composed
@@ -84,12 +84,15 @@ class Recollection:
         *,
         survivors: tuple[str, ...] = (),
         unrecorded: tuple[str, ...] = (),
+        ended: tuple[Exchange, ...] = (),
         window: int | None,
     ) -> Recollected:
         """``survivors``: processes of the agent that still run (``process 123: make all``).
-        ``unrecorded``: messages it had taken, and its record lacks. ``window``: of the agent that
-        is to be started, in tokens."""
-        return await asyncio.to_thread(self._of, session, crash, survivors, unrecorded, window)
+        ``unrecorded``: messages it had taken, and its record lacks. ``ended``: calls whose end its
+        hooks told of. ``window``: of the agent that is to be started, in tokens."""
+        return await asyncio.to_thread(
+            self._of, session, crash, survivors, unrecorded, ended, window
+        )
 
     def _of(
         self,
@@ -97,6 +100,7 @@ class Recollection:
         crash: Crash,
         survivors: tuple[str, ...],
         unrecorded: tuple[str, ...],
+        ended: tuple[Exchange, ...],
         window: int | None,
     ) -> Recollected:
         rules = self.rules
@@ -108,6 +112,7 @@ class Recollection:
             sources.read_terminal(self.log, rules.lines, self.snapshot)
         if not sources.transcript and sources.shown is None:
             sources.read_older(room.size)
+        sources.add_ended(ended)
         remains = self._remains(session, crash, sources)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)

@@ -13,8 +13,10 @@ from pathlib import Path
 from sm.core.crash import Crash, Manner, Recovery, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.envelope import sanitise
-from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost
+from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost, ToolEnded
+from sm.core.exchange import Exchange, Result, Role
 from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
+from sm.core.journal import Recorded
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -32,6 +34,8 @@ from sm.engine.sources import is_special
 READY_WITHIN = 15.0
 """An agent that is not ready by then makes room for the next one all the same."""
 LOOK_FOR_ROOM = 1.0
+REMEMBERED = 200
+"""Events before the crash in which calls of tools are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +85,11 @@ class Recoverer:
         sessions: Callable[[], Iterable[Session]],
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
+        events: Callable[[SessionId, int], Awaitable[list[Recorded]]],
         keep_crash: Callable[[Session], Awaitable[None]],
     ) -> None:
-        """``keep_crash``: what the dead agent's terminal shows is gone with its next start."""
+        """``events``: a session's last. ``keep_crash``: what the dead agent's terminal
+        shows is gone with its next start."""
         self._terminal = terminal
         self._processes = processes
         self._dialects = dialects
@@ -94,6 +100,7 @@ class Recoverer:
         self._sessions = sessions
         self._next_commit = next_commit
         self._message = message
+        self._events = events
         self._keep_crash = keep_crash
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
@@ -270,6 +277,7 @@ class Recoverer:
             crash,
             survivors=survivors,
             unrecorded=unrecorded,
+            ended=_calls(await self._events(session.id, REMEMBERED)),
             window=usage.window if usage is not None else None,
         )
         was_at_it = crash.busy or crash.dialog is not None or crash.handoff is not None
@@ -306,6 +314,24 @@ def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:
         return not is_special(path) and dialect.search(path, attempt) is Record.HELD
     except OSError:
         return False
+
+
+def _calls(recorded: Sequence[Recorded]) -> tuple[Exchange, ...]:
+    """Of tools, as the agent's own hooks told of their end."""
+    ended = (one.event for one in recorded if isinstance(one.event, ToolEnded))
+    return tuple(
+        Exchange(
+            role=Role.CALLED,
+            text=event.target,
+            at=event.hook.at,
+            tool=event.tool,
+            deed=event.deed,
+            call=event.tool_use,
+            result=Result(is_failed=event.failed, is_recorded=False),
+        )
+        for event in ended
+        if not event.subagent
+    )
 
 
 def _had_work(session: Session) -> bool:

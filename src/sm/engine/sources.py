@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-from sm.core.exchange import Exchange, Role
+from sm.core.exchange import Exchange, Role, with_ended
 from sm.core.ids import SessionId
 from sm.core.remains import Shown
 from sm.core.retelling import replies, requests
@@ -116,6 +116,14 @@ class Sources:
         self._show("terminal log", lambda: ("the terminal's log", log(self.session.id, lines)))
         if self.shown is None and snapshot is not None:
             self._show("snapshot", lambda: _of_snapshot(snapshot(self.session.id)))
+
+    def add_ended(self, ended: tuple[Exchange, ...]) -> None:
+        """What its hooks told of, and its transcript does not. A terminal shows it by itself."""
+        if not self.transcript:
+            return
+        self.exchanges = with_ended(self.exchanges, ended)
+        if unwritten := sum(one.is_unwritten for one in self.exchanges):
+            self.used.append(f"hooks: {count(unwritten, 'call')} the transcript has no end of")
 
     def _show(self, name: str, take: Callable[[], tuple[str, list[str]]]) -> None:
         try:

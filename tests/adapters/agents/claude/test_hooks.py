@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm.adapters.agents.claude.hooks import decode
+from sm.adapters.agents.claude.hooks import TARGET_LENGTH, decode
 from sm.core import envelope
 from sm.core.events import (
     CompactionBegun,
@@ -26,6 +26,7 @@ from sm.core.events import (
     TurnFailed,
     UsageSeen,
 )
+from sm.core.exchange import Deed
 from sm.core.ids import ContextId, HookId, MessageId, PromptId
 from sm.core.launch import MalformedHookError
 from sm.core.state import Usage
@@ -141,7 +142,21 @@ def test_a_failed_tool_is_told_apart() -> None:
         tool="Bash",
         failed=True,
         tool_use=told["tool_use_id"],
+        target=told["tool_input"]["command"],
+        deed=Deed.COMMAND,
     )
+
+
+def test_what_a_tool_worked_on_is_kept_whole_or_not_at_all() -> None:
+    """Half of a secret would not be recognised as one, wherever it is shown."""
+    told = SAMPLES["PostToolUse Bash"]
+    long = {**told, "tool_input": {"command": "x" * (TARGET_LENGTH + 1)}}
+
+    ended = [decoded(one) for one in (told, long, {**told, "tool_input": 7})]
+
+    assert [one.target for one in ended if isinstance(one, ToolEnded)] == [
+        told["tool_input"]["command"], "", "",
+    ]  # fmt: skip
 
 
 def test_what_a_sub_agent_does_is_told_apart() -> None:

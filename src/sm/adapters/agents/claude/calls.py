@@ -122,14 +122,14 @@ class Call:
 
 def describe(block: Block) -> str:
     """A call in a few words."""
-    call = Call(block.name, asked(block), "", "")
+    call = Call(block.name, asked(block.input), "", "")
     return f"{block.name}: {call.what}" if call.input.command else call.what
 
 
-def asked(block: Block) -> Input:
+def asked(given: msgspec.Raw) -> Input:
     try:
-        return _inputs.decode(block.input)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _inputs.decode(given)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # A tool we do not know, whose words mean something else.
         return Input()
 

@@ -70,7 +70,7 @@ class Deeds:
     _task_of: dict[str, str] = field(default_factory=dict)
 
     def called(self, block: Block, at: str, cwd: str) -> None:
-        self.open[block.id] = Call(block.name, calls.asked(block), at, cwd)
+        self.open[block.id] = Call(block.name, calls.asked(block.input), at, cwd)
         if (early := self._early.pop(block.id, None)) is not None:
             early()
 

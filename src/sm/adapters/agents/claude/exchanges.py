@@ -106,8 +106,15 @@ def _blocks(entry: Entry) -> list[Block]:
 
 
 def _called(block: Block, at: float) -> Exchange:
-    call = Call(block.name, calls.asked(block), "", "")
-    return Exchange(role=Role.CALLED, text=call.target, at=at, tool=block.name, deed=call.deed)
+    call = Call(block.name, calls.asked(block.input), "", "")
+    return Exchange(
+        role=Role.CALLED,
+        text=call.target,
+        at=at,
+        tool=block.name,
+        deed=call.deed,
+        call=block.id,
+    )
 
 
 def _asked(entry: Entry) -> Exchange | None:

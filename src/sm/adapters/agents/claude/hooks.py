@@ -9,6 +9,7 @@ import json
 
 import msgspec
 
+from sm.adapters.agents.claude.calls import Call, asked
 from sm.adapters.agents.claude.transcript import message_in
 from sm.adapters.agents.claude.usage import StatusLine
 from sm.core import envelope
@@ -34,6 +35,7 @@ from sm.core.launch import MalformedHookError
 OPENING_LENGTH = 120
 LAST_WORDS_LENGTH = 500
 QUESTION_LENGTH = 200
+TARGET_LENGTH = 2_000
 
 _ENDS = frozenset({"UserPromptSubmit", "Stop"})
 _LEAVING = frozenset({"prompt_input_exit", "logout"})
@@ -170,12 +172,17 @@ def _event(told: _Payload, hook: Hook) -> HookEvent:
 
 
 def _tool_ended(told: _Payload, hook: Hook, *, failed: bool) -> ToolEnded:
+    call = Call(told.tool_name or "", asked(told.tool_input), "", "")
+    target = call.target
     return ToolEnded(
         hook=hook,
-        tool=told.tool_name or "",
+        tool=call.name,
         failed=failed,
         tool_use=told.tool_use_id or "",
         subagent=told.agent_id is not None,
+        # Half of a secret would not be recognised as one.
+        target=target if len(target) <= TARGET_LENGTH else "",
+        deed=call.deed,
     )
 
 
