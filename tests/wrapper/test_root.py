@@ -378,6 +378,19 @@ def test_a_message_reaches_a_run_by_its_own_home(desk: Desk) -> None:
     assert run.ended() == 0
 
 
+def test_the_agent_of_a_run_begins_sessions_of_the_daemons(desk: Desk) -> None:
+    """They know who began them."""
+    desk.sm("daemon", "start")
+    run = _idle(desk, "%tool sm new kid --agent demo")
+    wait_until(lambda: len(desk.json("ls")) == 2, 20, seen=run.report)
+
+    assert desk.json("show", "kid")["parent"] == run.file["id"]
+    desk.sm("kill", "kid")
+    run.shell.type("/exit")
+    assert run.ended() == 0
+    desk.sm("daemon", "stop")
+
+
 def test_no_more_restarts_than_allowed(desk: Desk) -> None:
     """The agent is let be then; whoever looks is told why, and the person at the end, once."""
     task = Task(folder=desk.folder / "task", steps=9, fills=(1,), last="%say the end")

@@ -76,6 +76,16 @@ def runs(home: Home) -> list[Run]:
     return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
 
 
+def name_of_run(home: Home, run: str) -> str | None:
+    """Of the run with this id, whether it goes on or is over; None where there is none."""
+    if not run.isalnum():
+        # No path to another file can be spelled.
+        return None
+    folder = home.state / "runs" / run
+    found = _read(folder / RUN_FILE) or _read(folder / ENDED_FILE)
+    return None if found is None else found["name"]
+
+
 def _read(path: Path) -> Run | None:
     try:
         found = json.loads(path.read_bytes())

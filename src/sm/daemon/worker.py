@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from sm.adapters.channels.book import ChannelBook
@@ -26,7 +27,7 @@ from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api import scope
-from sm.api.runs import sockets_of_runs
+from sm.api.runs import name_of_run, sockets_of_runs
 from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
@@ -178,6 +179,7 @@ class Worker:
             hook_url=self.hook_url,
             log=self.log,
             channels=ChannelBook(self.home.channels, registry(self.settings)),
+            run_name=partial(name_of_run, self.home),
         )
 
     def hook_url(self, session: SessionId) -> str | None:

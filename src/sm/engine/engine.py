@@ -98,9 +98,11 @@ class Engine:
         redact: Callable[[str], str],
         redact_shown: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
+        run_name: Callable[[str], str | None],
         snapshots: Snapshots,
         snapshot_rules: SnapshotRules,
     ) -> None:
+        """``run_name``: that of a run of ``sm run``, by its id."""
         self.store = store
         self.terminal = terminal
         self.dialects = dialects
@@ -198,6 +200,7 @@ class Engine:
             terms=self._terms,
             identity=identity,
             hook_url=hook_url,
+            run_name=run_name,
             learn=self.filing.learn,
         )
         self.recoveries = Recoveries(

@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -31,7 +32,7 @@ from sm.api.caller import environment
 from sm.api.client import Client, segment
 from sm.api.errors import RefusedError as ClientRefusedError
 from sm.api.errors import UnreachableError
-from sm.api.runs import Run, RunRequest, home_of_run, runs, sockets_of_runs, write_run
+from sm.api.runs import Run, RunRequest, home_of_run, name_of_run, runs, sockets_of_runs, write_run
 from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
@@ -181,6 +182,7 @@ class Wrapper:
             hook_url=self._hook_url,
             log=self._log,
             channels=self._channels,
+            run_name=partial(name_of_run, self._home),
             restarts=_restarts(self._asked, self._settings),
         )
         intake = Intake(Spool(self._own.spool), engine, self._log)
