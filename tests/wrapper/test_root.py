@@ -379,12 +379,13 @@ def test_a_message_reaches_a_run_by_its_own_home(desk: Desk) -> None:
 
 
 def test_the_agent_of_a_run_begins_sessions_of_the_daemons(desk: Desk) -> None:
-    """They know who began them."""
+    """They know who began them, and whose messages they are given."""
     desk.sm("daemon", "start")
-    run = _idle(desk, "%tool sm new kid --agent demo")
-    wait_until(lambda: len(desk.json("ls")) == 2, 20, seen=run.report)
+    run = _idle(desk, "%tool sm new kid --agent demo\n%tool sm send kid hello")
+    wait_until(lambda: desk.json("messages"), 20, seen=run.report)
 
     assert desk.json("show", "kid")["parent"] == run.file["id"]
+    assert [message["from"] for message in desk.json("messages", "kid")] == [run.name]
     desk.sm("kill", "kid")
     run.shell.type("/exit")
     assert run.ended() == 0

@@ -190,7 +190,7 @@ class Engine:
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
         )
-        self.mail = Mail(self.loop, store, clock)
+        self.mail = Mail(self.loop, store, clock, run_name)
         self.sessions = Sessions(
             self.loop,
             dialects,
