@@ -9,10 +9,12 @@ from sm.adapters.folders import SessionFolders
 from sm.adapters.store import open_store
 from sm.api.runs import Run, home_of_run, write_run
 from sm.core.crash import Cause, Crash, Recovery, RecoveryState
+from sm.core.events import SessionInherited
 from sm.core.ids import RecoveryId, SessionId
 from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
-from sm.core.state import Exit
+from sm.core.session import create
+from sm.core.state import Exit, State
 from sm.daemon.remains import let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
@@ -86,8 +88,10 @@ def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
     pausing = replace(IDLE, exit=end).with_timer(TIMER, NOW + 60)
     crash = Crash(at=NOW, cause=Cause.SIGNAL, words="signal 9")
     recovery = Recovery(id=RecoveryId("1"), crash=crash, by="sm", asked_at=NOW)
-    asked = replace(IDLE, exit=end).with_recovery(recovery)
+    asked = replace(IDLE, exit=end, state=State.RECOVERING).with_recovery(recovery)
 
     assert is_over(let_be(pausing, NOW))
     assert is_over(let_be(asked, NOW))
     assert let_be(asked, NOW).recoveries[-1].state is RecoveryState.FAILED
+    inherited = SessionInherited(session=let_be(asked, NOW), name="ada", evidence="left", ways=())
+    assert create(inherited, NOW)[0].state is State.CRASHED
