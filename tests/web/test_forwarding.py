@@ -265,6 +265,23 @@ async def test_a_limit_holds_for_all_together(other: Other) -> None:
     assert [item["id"] for item in told[1]] == ["b", "c"]
 
 
+@pytest.mark.parametrize(("limit", "ids"), [("2", ["b", "c"]), ("0", ["c"])])
+async def test_of_messages_the_newest_of_all_together_are_told(
+    other: Other, limit: str, ids: list[str]
+) -> None:
+    """Whoever's they are; none at all are never asked for."""
+
+    def queued(message: str, at: float) -> dict[str, object]:
+        return {"id": message, "receipts": [{"step": "queued", "at": at}, {"at": 0.0}]}
+
+    other.says(200, [queued("a", 1.0), queued("b", 2.0)])
+    app = Forwarding(answering(body=[queued("c", 3.0)]), lambda: {other.path: None})
+
+    told = await call(app, "GET", f"/messages?limit={limit}")
+
+    assert [item["id"] for item in told[1]] == ids
+
+
 async def test_what_a_stopped_run_is_asked_for_is_neither_denied_nor_done_later(
     stopped: Stopped,
 ) -> None:

@@ -383,12 +383,20 @@ def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
         key = item.get("id") or number
         if key not in told or told[key].get("context") == 0:
             told[key] = item
-    in_order = sorted(told.values(), key=lambda item: item.get("requested_at", 0.0))
+    in_order = sorted(told.values(), key=_time)
     limit = _asked_for(scope, "limit")
-    body = msgspec.json.encode(in_order[-int(limit) :] if limit.isdecimal() else in_order)
+    # As each of them counts it: one at least.
+    newest = in_order[-max(int(limit), 1) :] if limit.isdecimal() else in_order
+    body = msgspec.json.encode(newest)
     headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
     length = (b"content-length", b"%d" % len(body))
     return Answer(status=own.status, headers=(*headers, length), body=body)
+
+
+def _time(item: Mapping[str, Any]) -> float:
+    """When a handoff or a message was asked for. A list without times keeps its order."""
+    receipts = item.get("receipts")
+    return float(receipts[0]["at"] if receipts else item.get("requested_at", 0.0))
 
 
 async def _give(send: Send, answer: Answer) -> None:
