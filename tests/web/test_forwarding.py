@@ -282,6 +282,27 @@ async def test_of_messages_the_newest_of_all_together_are_told(
     assert [item["id"] for item in told[1]] == ids
 
 
+async def test_notices_of_all_are_one_list(other: Other) -> None:
+    """Oldest first; what the person does with it is done with all of them."""
+    other.says(200, [{"id": "b", "at": 2.0, "session": "x"}])
+    own = [{"id": "a", "at": 1.0}, {"id": "c", "at": 3.0}]
+    listed = Forwarding(answering(body=own), lambda: {other.path: None})
+    told = await call(listed, "GET", "/notices?unseen=true")
+    assert [item["id"] for item in told[1]] == ["a", "b", "c"]
+
+    other.says(200, {"cleared": 1})
+    cleared = Forwarding(answering(body={"cleared": 2}), lambda: {other.path: None})
+    assert await call(cleared, "DELETE", "/notices") == (200, {"cleared": 3})
+    refused = Forwarding(answering(status=400, body={"error": "no"}), lambda: {other.path: None})
+    assert (await call(refused, "POST", "/notices/seen", b'{"notices":["b"]}'))[0] == 400
+    seen = Forwarding(answering(status=204, body=""), lambda: {other.path: None})
+    await call(seen, "POST", "/notices/seen", b'{"notices":["b"]}')
+    looked, gone, told_seen = other.asked
+    assert looked.startswith(b"GET /notices?unseen=true ")
+    assert gone.startswith(b"DELETE /notices ")
+    assert told_seen.endswith(b'\r\n\r\n{"notices":["b"]}')
+
+
 async def test_what_a_stopped_run_is_asked_for_is_neither_denied_nor_done_later(
     stopped: Stopped,
 ) -> None:

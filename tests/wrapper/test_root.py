@@ -140,6 +140,8 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     (listed,) = desk.json("ls")
     assert (listed["id"], listed["name"], listed["state"]) == (session, run.name, "crashed")
     assert run.file["ended_at"] is not None
+    (told,) = desk.json("notices")
+    assert told["words"].startswith(f"{run.name} crashed: ")
     desk.sm("recover", run.name)
     desk.sm("wait", run.name, "--timeout", "20")
 

@@ -23,13 +23,15 @@ from sm.api.types import SessionView
 from sm.core.state import State
 from sm.web.endpoint import BadRequestError, refusal, whole_body
 
-LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
+LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders", "/notices"})
+FOR_ALL = frozenset({("POST", "/notices/seen"), ("DELETE", "/notices")})
+"""What the person does with a list is done with all that was in it."""
 MARK_NAME = "x-sm-forwarded"
 MARK = MARK_NAME.encode()
 ANSWER_WITHIN, ENDED_WITHIN = 5.0, 60.0
 LOOK_WITHIN, SILENT_WITHIN = 1.0, 0.25
 """For a list, or what most likely is not its own; and for anything, after it did not answer."""
-NOT_FOUND, UNANSWERED, FINE = 404, 504, 200
+NOT_FOUND, UNANSWERED, FINE, NO_CONTENT = 404, 504, 200, 204
 _WAITS = "/wait"
 _LARGEST = 64_000_000
 
@@ -78,6 +80,8 @@ class Forwarding:
     async def _answer(self, scope: Scope, body: bytes, others: Known) -> Answer:
         if _is_new(scope):
             return await self._begun(scope, body, others)
+        if (scope["method"], scope["path"]) in FOR_ALL:
+            return await self._for_all(scope, body, others)
         elsewhere, said = await self._living(scope, others)
         if said.status == UNANSWERED:
             # Not asked to do it: it would, once it goes on, whatever was done instead.
@@ -106,6 +110,14 @@ class Forwarding:
             if elsewhere is not None:
                 return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
         return await _asked(self._app, scope, body)
+
+    async def _for_all(self, scope: Scope, body: bytes, others: Known) -> Answer:
+        """Done everywhere; of several counts, the sum."""
+        own = await _asked(self._app, scope, body)
+        if own.status not in (FINE, NO_CONTENT):
+            return own
+        answers = [answer for _, answer in await self._ask_all(scope, others, body)]
+        return _summed(own, answers) if own.status == FINE else own
 
     async def _living(self, scope: Scope, others: Known) -> tuple[str | None, Answer]:
         """The other engine in which the session that is asked for lives, if here it does not; and
@@ -165,10 +177,12 @@ class Forwarding:
                         silent = answer
         return silent
 
-    async def _ask_all(self, scope: Scope, others: Known) -> list[tuple[str, Answer]]:
+    async def _ask_all(
+        self, scope: Scope, others: Known, body: bytes = b""
+    ) -> list[tuple[str, Answer]]:
         """A look at all of them at once; who is gone is left out."""
         answers = await asyncio.gather(
-            *(self._ask(path, run, scope, b"", is_look=True) for path, run in others.items())
+            *(self._ask(path, run, scope, body, is_look=True) for path, run in others.items())
         )
         found = zip(others, answers, strict=True)
         return [(path, answer) for path, answer in found if answer is not None]
@@ -372,6 +386,13 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
     )
 
 
+def _summed(own: Answer, others: Sequence[Answer]) -> Answer:
+    told: list[dict[str, int]] = [
+        msgspec.json.decode(answer.body) for answer in (own, *others) if answer.status == FINE
+    ]
+    return _answer(own.status, {count: sum(one[count] for one in told) for count in told[0]})
+
+
 def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
     """Every list behind our own, what has a time in its order. What several tell of is told once:
     by whose it is, rather than by the ledger alone."""
@@ -394,9 +415,11 @@ def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
 
 
 def _time(item: Mapping[str, Any]) -> float:
-    """When a handoff or a message was asked for. A list without times keeps its order."""
+    """When a handoff or a message was asked for, or a notice told. A list without times keeps its
+    order."""
     receipts = item.get("receipts")
-    return float(receipts[0]["at"] if receipts else item.get("requested_at", 0.0))
+    at = item.get("requested_at") or item.get("at") or 0.0
+    return float(receipts[0]["at"] if receipts else at)
 
 
 async def _give(send: Send, answer: Answer) -> None:
