@@ -38,6 +38,8 @@ _LARGEST = 64_000_000
 Known = Mapping[str, Run | None]
 """Other engines by their sockets, each with the run it is of; None: the daemon."""
 Others = Callable[[], Known]
+Lives = Callable[[str], bool]
+"""Whether a session lives here, by any reference to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +53,19 @@ class Forwarding:
     """Wraps the application."""
 
     def __init__(
-        self, app: ASGIApp, others: Others, *, is_run: bool = False, within: float = ANSWER_WITHIN
+        self,
+        app: ASGIApp,
+        others: Others,
+        *,
+        lives: Lives,
+        is_run: bool = False,
+        within: float = ANSWER_WITHIN,
     ) -> None:
         """``is_run``: it has its one session, and begins no other. ``within``: how long another
         engine may take to answer."""
         self._app = app
         self._others = others
+        self._lives = lives
         self._is_run = is_run
         self._within = within
         self._silent: dict[str, float] = {}
@@ -125,9 +134,9 @@ class Forwarding:
         name = _session_in(scope)
         if name is None or not str(scope["path"]).startswith("/sessions/"):
             return None, _NOWHERE
-        about = _about(scope, name)
-        if _lives(await _asked(self._app, about, b"")):
+        if self._lives(name):
             return None, _NOWHERE
+        about = _about(scope, name)
         found = await self._ask_all(about, others)
         for path, answer in found:
             if _lives(answer):
