@@ -35,6 +35,7 @@ from sm.api.errors import UnreachableError
 from sm.api.runs import Run, RunRequest, home_of_run, name_of_run, runs, sockets_of_runs, write_run
 from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
+from sm.core.envelope import sanitise
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import AUTO
@@ -318,7 +319,8 @@ class Wrapper:
         self._waits_until = timer.due
         pause = math.ceil(timer.due - time.time())
         if pause > 0:
-            words = f"{session.crash.words}: {session.name} is started again in {pause} s"
+            words = self._plain(session.crash.words)
+            words = f"{words}: {session.name} is started again in {pause} s"
             self._terminal.say(f"[sm] {words}. To leave: Ctrl-C")
 
     def _told(self) -> str:
@@ -327,7 +329,8 @@ class Wrapper:
             return ""
         session = self._running.session(self._id)
         if session.recovery is not None:
-            return f"[sm] {session.recovery.crash.words}: {session.name} is started again"
+            words = self._plain(session.recovery.crash.words)
+            return f"[sm] {words}: {session.name} is started again"
         if session.handoff is None:
             return ""
         why = "is full" if session.handoff.kind == AUTO else "was handed over"
@@ -335,6 +338,11 @@ class Wrapper:
             f"[sm] context {session.context.number} {why}: {session.name} goes on in a fresh one"
             f" (handoff {session.handoff.id})"
         )
+
+    def _plain(self, words: str) -> str:
+        """What others said, on the person's terminal: without secrets and without orders to it."""
+        redacted = words if self._running is None else self._running.redact(words)
+        return sanitise(redacted)
 
     def _note(self, code: int | None = None) -> None:
         run: Run = {
@@ -358,7 +366,7 @@ class Wrapper:
         is_unsaid = is_unsaid and not self._is_left
         if is_unsaid and self._terminal.dismissed is None and not session.kill_requested:
             # It could not be started, or not again for its next context.
-            _tell(f"sm: {session.verdict.says}\n")
+            _tell(f"sm: {self._plain(session.verdict.says)}\n")
         if session.walkaway is not None and session.walkaway.over:
             # Only now: its agent had the screen.
             _tell(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
@@ -366,7 +374,7 @@ class Wrapper:
             # Below where it stood, in the place of what it has drawn there.
             below = "\n\x1b[J" if sys.stderr.isatty() else ""
             again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
-            _tell(f"{below}sm: {session.crash.words}. {again}\n")
+            _tell(f"{below}sm: {self._plain(session.crash.words)}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)
