@@ -44,8 +44,8 @@ from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
+from sm.daemon.killed_runs import tidy_runs
 from sm.daemon.logs import configure
-from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine

@@ -15,7 +15,7 @@ from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
 from sm.core.session import create
 from sm.core.state import Exit, State
-from sm.daemon.remains import let_be, tidy_runs
+from sm.daemon.killed_runs import let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
 from tests.kit.sm import Sm
