@@ -23,6 +23,13 @@ from tests.kit.sm import Sm
 NOW = 1_700_000_000.0
 
 
+def noted(own: Home, run: str, pid: int) -> Run:
+    return {
+        "id": run, "name": run, "agent": "demo", "cwd": "/", "pid": pid, "started": 7,
+        "socket": str(own.socket), "began_at": NOW - 9, "ended_at": None, "code": None,
+    }  # fmt: skip
+
+
 def begun(home: Home, run: str, pid: int) -> Path:
     """A run whose agent was started; the folder of its session."""
     own = home_of_run(home, run)
@@ -31,11 +38,7 @@ def begun(home: Home, run: str, pid: int) -> Path:
     folders = SessionFolders(own)
     line = AgentLine(argv=("agent",), environment={}, files={})
     folders.prepare(SessionId(run), line, {"API_KEY": "secret"}, "/")
-    noted: Run = {
-        "id": run, "name": run, "agent": "demo", "cwd": "/", "pid": pid, "started": 7,
-        "socket": str(own.socket), "began_at": NOW - 9, "ended_at": None, "code": None,
-    }  # fmt: skip
-    write_run(own, noted)
+    write_run(own, noted(own, run, pid))
     return folders.folder(SessionId(run))
 
 

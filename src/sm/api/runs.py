@@ -72,7 +72,16 @@ def is_run(home: Home) -> bool:
 
 def runs(home: Home) -> list[Run]:
     """Every run that goes on or was killed, oldest first."""
-    found = [_read(path) for path in (home.state / "runs").glob(f"*/{RUN_FILE}")]
+    return _all(home, RUN_FILE)
+
+
+def ended_runs(home: Home) -> list[Run]:
+    """Every run that is over, the one that began first first."""
+    return _all(home, ENDED_FILE)
+
+
+def _all(home: Home, file: str) -> list[Run]:
+    found = [_read(path) for path in (home.state / "runs").glob(f"*/{file}")]
     return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
 
 

@@ -34,6 +34,7 @@ from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
+from sm.daemon.ended_runs import forget_runs
 from sm.daemon.intake import Intake
 from sm.daemon.killed_runs import inherit_runs, tidy_runs
 from sm.daemon.logs import configure
@@ -228,13 +229,18 @@ class Worker:
         """Let go of the past, now and then."""
         while True:
             await asyncio.sleep(PRUNE_EVERY)
-            before = time.time() - seconds(self.settings.archive.retention)
-            try:
-                dropped = await engine.prune(before)
-            except NotStoredError as error:
-                self.log.warning("The past could not be dropped", why=str(error))
-            else:
-                self.log.info("Dropped what is older than the retention", rows=dropped)
+            await self.forget(engine, time.time() - seconds(self.settings.archive.retention))
+
+    async def forget(self, engine: Engine, before: float) -> None:
+        try:
+            dropped = await engine.prune(before)
+        except NotStoredError as error:
+            self.log.warning("The past could not be dropped", why=str(error))
+        else:
+            self.log.info("Dropped what is older than the retention", rows=dropped)
+        runs = await asyncio.to_thread(forget_runs, self.home, ProcessTable().started, before)
+        if runs:
+            self.log.info("Dropped runs that are long over", runs=runs)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:
