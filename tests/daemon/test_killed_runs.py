@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
 from sm.core.session import create
 from sm.core.state import Exit, State
-from sm.daemon.killed_runs import let_be, tidy_runs
+from sm.daemon.killed_runs import inherit_runs, let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
+from tests.engine.rig import Rig
 from tests.kit.sm import Sm
 
 NOW = 1_700_000_000.0
@@ -83,6 +85,23 @@ def test_a_pid_that_was_given_again_is_somebody_elses(tmp_path: Path) -> None:
     begun(home, "aaaaaaaa", 1)
 
     assert tidy_runs(home, {1: 8}.get) == ["aaaaaaaa"]
+
+
+async def test_whoever_looks_for_killed_runs_holds_nobody_up(tmp_path: Path) -> None:
+    """The folders are read beside everything else the daemon does."""
+    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+    begun(home, "aaaaaaaa", 1)
+    threads = []
+
+    def started(pid: int) -> int:
+        threads.append(threading.current_thread())
+        return 7
+
+    async with Rig().running() as engine:
+        assert await inherit_runs(home, engine, started, NOW) == ([], {})
+
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
 
 
 def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:

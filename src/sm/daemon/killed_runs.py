@@ -53,7 +53,8 @@ async def inherit_runs(
     done: list[str] = []
     failed: dict[str, str] = {}
     deadline = time.monotonic() + within
-    for run in killed(home, started):
+    # Asked every two seconds, on disks that may be slow: nobody else is to wait for it.
+    for run in await asyncio.to_thread(killed, home, started):
         if time.monotonic() > deadline:
             break
         try:
@@ -79,7 +80,7 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
             left = let_be(left, now)
         words = f"its sm run (process {run['pid']}) was killed"
         await engine.recoveries.inherit(left, past, evidence=words)
-        _take_spool(own, home)
+        await asyncio.to_thread(_take_spool, own, home)
         await engine.notices.take(await asyncio.to_thread(NoticeBook(own.notices).all))
     else:
         SessionFolders(own).forget_environment(session_id)
