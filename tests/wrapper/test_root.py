@@ -130,6 +130,7 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     """The session is the daemon's from the first time that anybody asks, and has all it had."""
     run = _idle(desk, "%say hello")
     wait_until(Path(run.show()["context"]["transcript"]).exists, seen=run.report)
+    wait_until(lambda: "● hello" in run.shell.screen(), seen=run.report)
     session, agent = run.file["id"], run.agent
     assert agent is not None
     os.kill(agent, signal.SIGKILL)
