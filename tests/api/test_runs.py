@@ -11,9 +11,11 @@ from sm.api.runs import (
     ENDED_FILE,
     RUN_FILE,
     Run,
+    ended_runs,
     home_of_run,
     is_left,
     is_run,
+    name_of_run,
     parse_request,
     runs,
     sockets_of_runs,
@@ -69,6 +71,7 @@ def test_runs_that_go_on_are_told_from_those_that_are_over(home: Home) -> None:
     own = _noted(home, "over", code=3)
 
     assert [run["id"] for run in runs(home)] == ["first", "second"]
+    assert [run["id"] for run in ended_runs(home)] == ["over"]
     assert not (own.base / RUN_FILE).exists()
     assert json.loads((own.base / ENDED_FILE).read_text())["code"] == 3
 
@@ -127,6 +130,16 @@ def test_a_file_that_holds_something_else_is_no_run(home: Home, name: str, value
     assert runs(home) == []
     assert sockets_of_runs(home) == {}
     assert not is_left(home)
+
+
+def test_a_run_is_called_by_its_name_also_after_its_end(home: Home) -> None:
+    """By its id alone, which is no path to anything else."""
+    _noted(home, "0a1b2c3d")
+    _noted(home, "over", code=0)
+
+    assert [name_of_run(home, run) for run in ("0a1b2c3d", "over")] == ["0a1b2c3d", "over"]
+    for nobody in ("bbbbbbbb", "", "..", "../runs/over", "a" * 999):
+        assert name_of_run(home, nobody) is None
 
 
 def test_whole_seconds_are_a_time_like_others(home: Home) -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sm.adapters.agents import Dialects
 from sm.adapters.folders import SessionFolders
+from sm.api.runs import home_of_run
 from sm.core.ids import SessionId
 from sm.daemon.tokens import Tokens
 from sm.settings.home import Home
@@ -48,6 +50,22 @@ def test_the_default_home_is_not_spelled_out(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path / "c", tmp_path / "r", is_default=True)
 
     assert "SM_HOME" not in Tokens(home, SessionFolders(home)).identity(ADA)
+
+
+@pytest.mark.parametrize("is_default", [True, False])
+def test_an_agent_that_was_a_runs_speaks_to_who_brings_it_back(
+    tmp_path: Path, *, is_default: bool
+) -> None:
+    """What the run gave it names the run's own home, where nobody answers any more."""
+    home = Home(tmp_path, tmp_path / "config.toml", tmp_path / "r", is_default=is_default)
+    own = home_of_run(home, ADA)
+    theirs = Tokens(own, SessionFolders(own)).identity(ADA)
+    assert theirs["SM_HOME"] == str(own.base)
+
+    mine = {**Dialects().clean(theirs), **Tokens(home, SessionFolders(home)).identity(ADA)}
+
+    assert mine.get("SM_HOME") == (None if is_default else str(home.base))
+    assert "SM_CONFIG" not in mine
 
 
 @pytest.mark.parametrize("session", ["ffffffff", "", "..", "../0a1b2c3d", "0a1b2c3d/token", "a\0"])

@@ -5,10 +5,15 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 from sm.core.ids import SessionId
 from sm.daemon.worker import Worker
 from sm.settings.config import Settings
+from sm.settings.home import Home
+from tests.daemon.test_ended_runs import over
+from tests.daemon.test_killed_runs import NOW
+from tests.engine.rig import Rig
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
@@ -101,6 +106,16 @@ def test_a_store_deleted_under_the_daemon_is_told_once(fresh: Sm) -> None:
     lines = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
     [told] = [line for line in lines if line["level"] == "error"]
     assert told["place"] == str(fresh.home.store)
+
+
+async def test_runs_go_with_the_rest_of_the_past(tmp_path: Path) -> None:
+    """Whatever was over for longer than the retention."""
+    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+    own = over(home)
+    async with Rig().running() as engine:
+        await Worker(home, Settings()).forget(engine, NOW + 1)
+
+    assert not own.base.exists()
 
 
 def test_an_agent_that_is_started_while_the_daemon_stops_knows_where_to_report(fresh: Sm) -> None:

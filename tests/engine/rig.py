@@ -163,6 +163,8 @@ class Rig:
     thresholds: Thresholds = USUAL
     walkaway: WalkAway = field(default_factory=WalkAway)
     recovery_terms: RecoveryTerms = TERMS
+    runs: dict[str, str] = field(default_factory=dict)
+    """Names of runs by their ids."""
     redact: Callable[[str], str] = str
     teaches: bool = False
     """Agents are told of sm handoff."""
@@ -192,6 +194,7 @@ class Rig:
             routes=lambda _: self.routes,
             thresholds=self.thresholds,
             hook_url=lambda _: None,
+            run_name=self.runs.get,
             channels=ChannelBook(self.kept / "channels", {}),
             notices=person_of(self.world, self.kept, self.log),
             handoffs=HandoffFolders(lambda session: self.kept / session),

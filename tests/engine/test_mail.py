@@ -135,12 +135,22 @@ async def test_what_cannot_be_sent_is_refused_with_the_reason(rig: Rig) -> None:
             await engine.mail.send(said())
 
 
-async def test_a_sender_nobody_knows_is_a_person(rig: Rig) -> None:
-    """Its session may have been forgotten; the message counts all the same."""
+@pytest.mark.parametrize(
+    ("sender", "name"),
+    [("0a1b2c3d", "run"), ("ffffffff", "ffffffff"), ("you", "unknown"), (None, "you")],
+)
+async def test_a_sender_that_is_none_of_ours_is_not_taken_for_a_person(
+    rig: Rig, sender: str | None, name: str
+) -> None:
+    """A run, another home's session, or one that was forgotten; the message counts all the same."""
+    rig.runs["0a1b2c3d"] = "run"
     async with rig.running() as engine:
         await rig.start(engine)
 
-        assert (await engine.mail.send(said(sender="nobody"))).sender_name == "you"
+        message = await engine.mail.send(said(sender=sender))
+        reminder = await engine.mail.remind("ada", "tea", due_in=60, every=None, sender=sender)
+        assert (message.sender, message.sender_name) == (None, name)
+        assert reminder.sender_name == name
 
 
 async def working(engine: Engine, rig: Rig) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sm.core.ids import SessionId
 from sm.core.monitor import is_watching
 from sm.core.state import USUAL, State
-from sm.engine.naming import NameRefusedError, RefusedError
+from sm.engine.naming import NameRefusedError, NotFoundError, RefusedError
 from sm.engine.sessions import LAUNCH_WITHIN
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new
 
@@ -90,6 +90,17 @@ async def test_a_parent_is_found_by_its_name(rig: Rig) -> None:
         child = await engine.sessions.new(new(BOB, parent="ada"))
 
         assert child.parent == ADA
+
+
+async def test_a_parent_may_be_a_run(rig: Rig) -> None:
+    """Its session is its own, and not ours to find; its agent begins sessions all the same."""
+    rig.runs["0a1b2c3d"] = "run"
+    async with rig.running() as engine:
+        child = await engine.sessions.new(new(BOB, parent="0a1b2c3d"))
+
+        assert child.parent == "0a1b2c3d"
+        with pytest.raises(NotFoundError):
+            await engine.sessions.new(new(parent="ffffffff"))
 
 
 async def test_a_launch_that_fails_is_told_in_the_session(rig: Rig) -> None:

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sm.api.runs import Run
 from sm.api.types import SessionView
-from sm.web.forwarding import LOOK_WITHIN, MARK, Forwarding
+from sm.web.forwarding import LOOK_WITHIN, MARK, Forwarding, Others
 
 Sent = list[Message]
 
@@ -29,6 +29,11 @@ def answering(*, status: int = 200, body: object = None) -> ASGIApp:
         await send({"type": "http.response.body", "body": json.dumps(told).encode()})
 
     return app
+
+
+def behind(app: ASGIApp, others: Others, *, here: str = "", **options: Any) -> Forwarding:
+    """``here``: the one session that lives here."""
+    return Forwarding(app, others, lives=lambda name: name == here, **options)
 
 
 async def call(
@@ -127,7 +132,7 @@ class Stopped:
 def forgetful(stopped: Stopped) -> ASGIApp:
     """It knows nothing itself, and has little patience with others."""
     app = answering(status=404, body={"error": "no"})
-    return Forwarding(app, lambda: stopped.known, within=0.2)
+    return behind(app, lambda: stopped.known, within=0.2)
 
 
 @pytest.fixture
@@ -138,7 +143,7 @@ def stopped(tmp_path: Path) -> Iterator[Stopped]:
 
 
 async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     told = await call(app, "POST", "/sessions/ada/messages?x=1", b'{"text":"hi"}',
                       authorization="Bearer t", cookie="c")  # fmt: skip
@@ -155,7 +160,7 @@ async def test_what_is_not_known_here_is_asked_elsewhere_once(other: Other) -> N
 
 
 async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert (await call(app, "GET", "/sessions/ada", x_sm_forwarded="1"))[0] == 404
     assert other.asked == []
@@ -166,24 +171,31 @@ async def test_what_was_handed_on_is_not_handed_on_again(other: Other) -> None:
     [("GET", "/health"), ("POST", "/hooks/ada"), ("GET", "/events")],
 )
 async def test_what_is_ours_alone_stays_here(other: Other, method: str, path: str) -> None:
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert (await call(app, method, path))[0] == 404
     assert other.asked == []
 
 
 async def test_what_is_known_here_is_answered_here(other: Other) -> None:
-    app = Forwarding(answering(), lambda: {other.path: None})
+    """With the request itself and nothing else: whether it lives here is known without a look."""
+    asked: list[str] = []
+
+    async def known(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["method"])
+        await answering()(scope, receive, send)
+
+    app = behind(known, lambda: {other.path: None}, here="ada")
 
     assert await call(app, "PATCH", "/sessions/ada", b"body") == (200, {"asked": "body"})
-    assert other.asked == []
+    assert (asked, other.asked) == (["PATCH"], [])
 
 
 async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
     """The first one tells it; unless it has it from the ledger alone, without a context."""
     other.says(200, [{"id": "b", "context": 2}, {"id": "c", "requested_at": 1.0}, {"id": "d"}])
     own = [{"id": "a"}, {"id": "b", "context": 0}, {"id": "d", "mine": True}]
-    app = Forwarding(answering(body=own), lambda: {other.path: None})
+    app = behind(answering(body=own), lambda: {other.path: None})
 
     told = await call(app, "GET", "/handoffs")
 
@@ -203,15 +215,15 @@ async def test_one_that_does_not_answer_is_left_out(other: Other, tmp_path: Path
     other.answer = b"nonsense"
     sockets = dict.fromkeys([str(tmp_path / "gone.sock"), other.path])
 
-    listed = Forwarding(answering(body=[{"id": "a"}]), lambda: sockets)
+    listed = behind(answering(body=[{"id": "a"}]), lambda: sockets)
     assert await call(listed, "GET", "/handoffs") == (200, [{"id": "a"}])
-    unknown = Forwarding(answering(status=404, body={"error": "no"}), lambda: sockets)
+    unknown = behind(answering(status=404, body={"error": "no"}), lambda: sockets)
     assert await call(unknown, "GET", "/handoffs/x") == (404, {"error": "no"})
 
 
 async def test_a_refusal_elsewhere_is_an_answer(other: Other) -> None:
     other.says(409, {"error": "it is working"})
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert await call(app, "DELETE", "/sessions/ada") == (409, {"error": "it is working"})
 
@@ -220,7 +232,7 @@ async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_her
     other: Other,
 ) -> None:
     other.says(200, {"state": "idle"})
-    app = Forwarding(answering(body={"state": "ended"}), lambda: {other.path: None})
+    app = behind(answering(body={"state": "ended"}), lambda: {other.path: None})
 
     assert await call(app, "DELETE", "/sessions/ada") == (200, {"state": "idle"})
     other.says(200, {"state": "ended"})
@@ -229,7 +241,7 @@ async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_her
 
 async def test_a_name_is_taken_everywhere(other: Other) -> None:
     other.says(200, {"state": "working"})
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     status, told = await call(app, "POST", "/sessions", b'{"name":"ada"}')
 
@@ -240,10 +252,10 @@ async def test_a_name_is_taken_everywhere(other: Other) -> None:
 
 async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
     other.says(201, {"id": "new"})
-    app = Forwarding(answering(), lambda: {other.path: None}, is_run=True)
+    app = behind(answering(), lambda: {other.path: None}, is_run=True)
     assert await call(app, "POST", "/sessions", b'{"name":"ada"}') == (201, {"id": "new"})
 
-    alone = Forwarding(answering(), dict, is_run=True)
+    alone = behind(answering(), dict, is_run=True)
     status, told = await call(alone, "POST", "/sessions", b"{}")
     assert status == 409
     assert "no daemon is there" in told["error"]
@@ -251,18 +263,56 @@ async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
 
 async def test_a_list_of_a_session_nobody_knows_here_is_asked_elsewhere(other: Other) -> None:
     other.says(200, [{"id": "m"}])
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
+    app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
     assert await call(app, "GET", "/messages?session=ada&limit=5") == (200, [{"id": "m"}])
 
 
 async def test_a_limit_holds_for_all_together(other: Other) -> None:
     other.says(200, [{"id": "c", "requested_at": 3.0}, {"id": "a", "requested_at": 1.0}])
-    app = Forwarding(answering(body=[{"id": "b", "requested_at": 2.0}]), lambda: {other.path: None})
+    app = behind(answering(body=[{"id": "b", "requested_at": 2.0}]), lambda: {other.path: None})
 
     told = await call(app, "GET", "/handoffs?limit=2")
 
     assert [item["id"] for item in told[1]] == ["b", "c"]
+
+
+@pytest.mark.parametrize(("limit", "ids"), [("2", ["b", "c"]), ("0", ["c"])])
+async def test_of_messages_the_newest_of_all_together_are_told(
+    other: Other, limit: str, ids: list[str]
+) -> None:
+    """Whoever's they are; none at all are never asked for."""
+
+    def queued(message: str, at: float) -> dict[str, object]:
+        return {"id": message, "receipts": [{"step": "queued", "at": at}, {"at": 0.0}]}
+
+    other.says(200, [queued("a", 1.0), queued("b", 2.0)])
+    app = behind(answering(body=[queued("c", 3.0)]), lambda: {other.path: None})
+
+    told = await call(app, "GET", f"/messages?limit={limit}")
+
+    assert [item["id"] for item in told[1]] == ids
+
+
+async def test_notices_of_all_are_one_list(other: Other) -> None:
+    """Oldest first; what the person does with it is done with all of them."""
+    other.says(200, [{"id": "b", "at": 2.0, "session": "x"}])
+    own = [{"id": "a", "at": 1.0}, {"id": "c", "at": 3.0}]
+    listed = behind(answering(body=own), lambda: {other.path: None})
+    told = await call(listed, "GET", "/notices?unseen=true")
+    assert [item["id"] for item in told[1]] == ["a", "b", "c"]
+
+    other.says(200, {"cleared": 1})
+    cleared = behind(answering(body={"cleared": 2}), lambda: {other.path: None})
+    assert await call(cleared, "DELETE", "/notices") == (200, {"cleared": 3})
+    refused = behind(answering(status=400, body={"error": "no"}), lambda: {other.path: None})
+    assert (await call(refused, "POST", "/notices/seen", b'{"notices":["b"]}'))[0] == 400
+    seen = behind(answering(status=204, body=""), lambda: {other.path: None})
+    await call(seen, "POST", "/notices/seen", b'{"notices":["b"]}')
+    looked, gone, told_seen = other.asked
+    assert looked.startswith(b"GET /notices?unseen=true ")
+    assert gone.startswith(b"DELETE /notices ")
+    assert told_seen.endswith(b'\r\n\r\n{"notices":["b"]}')
 
 
 async def test_what_a_stopped_run_is_asked_for_is_neither_denied_nor_done_later(
@@ -294,7 +344,7 @@ async def test_what_another_run_knows_is_told_beside_a_stopped_one(
 ) -> None:
     other.says(200, {"state": "idle", "id": "m"})
     known = {**stopped.known, other.path: None}
-    app = Forwarding(answering(status=404, body={"error": "no"}), lambda: known)
+    app = behind(answering(status=404, body={"error": "no"}), lambda: known)
 
     assert (await call(app, "GET", "/messages/m?wait=3600"))[0] == 200
     assert (await call(app, "POST", "/sessions/bob/messages", b"{}"))[0] == 200
@@ -308,7 +358,7 @@ async def test_a_stopped_runs_name_is_taken(stopped: Stopped) -> None:
 
 async def test_a_stopped_run_stays_listed(stopped: Stopped) -> None:
     """Its session is there, and nobody knows in which state."""
-    app = Forwarding(answering(body=[{"id": "b", "name": "bob"}]), lambda: stopped.known)
+    app = behind(answering(body=[{"id": "b", "name": "bob"}]), lambda: stopped.known)
 
     status, (bob, ada) = await call(app, "GET", "/sessions")
 
@@ -320,7 +370,7 @@ async def test_a_stopped_run_stays_listed(stopped: Stopped) -> None:
 
 async def test_a_stopped_run_is_waited_for_once(stopped: Stopped) -> None:
     """Whoever lists all sessions every second is held up in the first one only."""
-    app = Forwarding(answering(body=[]), lambda: stopped.known)
+    app = behind(answering(body=[]), lambda: stopped.known)
     clock = asyncio.get_running_loop().time
     await call(app, "GET", "/sessions")
     since = clock()
@@ -333,7 +383,7 @@ async def test_a_stopped_run_is_waited_for_once(stopped: Stopped) -> None:
 
 
 async def test_a_run_that_goes_on_is_heard_again(stopped: Stopped) -> None:
-    app = Forwarding(answering(body=[]), lambda: stopped.known, within=0.2)
+    app = behind(answering(body=[]), lambda: stopped.known, within=0.2)
     await call(app, "GET", "/sessions")
     stopped.listener.close()
     path = Path(stopped.run["socket"])

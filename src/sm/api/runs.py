@@ -72,8 +72,27 @@ def is_run(home: Home) -> bool:
 
 def runs(home: Home) -> list[Run]:
     """Every run that goes on or was killed, oldest first."""
-    found = [_read(path) for path in (home.state / "runs").glob(f"*/{RUN_FILE}")]
+    return _all(home, RUN_FILE)
+
+
+def ended_runs(home: Home) -> list[Run]:
+    """Every run that is over, the one that began first first."""
+    return _all(home, ENDED_FILE)
+
+
+def _all(home: Home, file: str) -> list[Run]:
+    found = [_read(path) for path in (home.state / "runs").glob(f"*/{file}")]
     return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
+
+
+def name_of_run(home: Home, run: str) -> str | None:
+    """Of the run with this id, whether it goes on or is over; None where there is none."""
+    if not run.isalnum():
+        # No path to another file can be spelled.
+        return None
+    folder = home.state / "runs" / run
+    found = _read(folder / RUN_FILE) or _read(folder / ENDED_FILE)
+    return None if found is None else found["name"]
 
 
 def _read(path: Path) -> Run | None:

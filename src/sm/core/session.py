@@ -144,7 +144,8 @@ def _inherited(event: SessionInherited, now: float) -> Result:
     # What its wrapper was doing is asked for again: its effects lay in a store of its own.
     session = delivery.typing_failed(session, now)
     if session.exit is not None:
-        return recovery.asked_again(session)
+        # A recovery that nobody waits for any more was given up, and nothing said so to the state.
+        return recovery.asked_again(_settle(session, None, now))
     end = AgentExited(status=None, signal=None, evidence=event.evidence, cause=Cause.WRAPPER)
     return advance(session, end, now)
 

@@ -53,6 +53,7 @@ def compose(
     hook_url: Callable[[SessionId], str | None],
     log: Log,
     channels: Channels,
+    run_name: Callable[[str], str | None],
     restarts: int | None = None,
 ) -> Engine:
     """``restarts``: how often at most a session is handed over when nobody is there. Its agent is
@@ -100,6 +101,7 @@ def compose(
         routes=routes,
         thresholds=_thresholds(settings.context_monitor),
         hook_url=hook_url,
+        run_name=run_name,
         snapshots=SnapshotFolders(_snapshot_folder(settings.recovery, folders)),
         snapshot_rules=SnapshotRules(
             enabled=settings.recovery.enabled,

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from sm.adapters.channels.book import ChannelBook
@@ -26,16 +27,17 @@ from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api import scope
-from sm.api.runs import sockets_of_runs
+from sm.api.runs import name_of_run, sockets_of_runs
 from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
+from sm.daemon.ended_runs import forget_runs
 from sm.daemon.intake import Intake
+from sm.daemon.killed_runs import inherit_runs, tidy_runs
 from sm.daemon.logs import configure
-from sm.daemon.remains import inherit_runs, tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -178,6 +180,7 @@ class Worker:
             hook_url=self.hook_url,
             log=self.log,
             channels=ChannelBook(self.home.channels, registry(self.settings)),
+            run_name=partial(name_of_run, self.home),
         )
 
     def hook_url(self, session: SessionId) -> str | None:
@@ -226,13 +229,18 @@ class Worker:
         """Let go of the past, now and then."""
         while True:
             await asyncio.sleep(PRUNE_EVERY)
-            before = time.time() - seconds(self.settings.archive.retention)
-            try:
-                dropped = await engine.prune(before)
-            except NotStoredError as error:
-                self.log.warning("The past could not be dropped", why=str(error))
-            else:
-                self.log.info("Dropped what is older than the retention", rows=dropped)
+            await self.forget(engine, time.time() - seconds(self.settings.archive.retention))
+
+    async def forget(self, engine: Engine, before: float) -> None:
+        try:
+            dropped = await engine.prune(before)
+        except NotStoredError as error:
+            self.log.warning("The past could not be dropped", why=str(error))
+        else:
+            self.log.info("Dropped what is older than the retention", rows=dropped)
+        runs = await asyncio.to_thread(forget_runs, self.home, ProcessTable().started, before)
+        if runs:
+            self.log.info("Dropped runs that are long over", runs=runs)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:

@@ -98,9 +98,11 @@ class Engine:
         redact: Callable[[str], str],
         redact_shown: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
+        run_name: Callable[[str], str | None],
         snapshots: Snapshots,
         snapshot_rules: SnapshotRules,
     ) -> None:
+        """``run_name``: that of a run of ``sm run``, by its id."""
         self.store = store
         self.terminal = terminal
         self.dialects = dialects
@@ -189,7 +191,7 @@ class Engine:
         self.handovers = Handovers(
             self.loop, dialects, archivist, raw_log=folders.raw_log, token=token
         )
-        self.mail = Mail(self.loop, store, clock)
+        self.mail = Mail(self.loop, store, clock, run_name)
         self.sessions = Sessions(
             self.loop,
             dialects,
@@ -199,6 +201,7 @@ class Engine:
             terms=self._terms,
             identity=identity,
             hook_url=hook_url,
+            run_name=run_name,
             learn=self.filing.learn,
         )
         self.recoveries = Recoveries(

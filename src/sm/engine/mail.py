@@ -1,6 +1,7 @@
 """Messages and reminders to sessions, as calls: each returns when it is on the disk."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sm.core.envelope import sanitise
@@ -15,6 +16,8 @@ from sm.engine.naming import RefusedError
 from sm.engine.ports import Clock, Store
 
 MAX_TEXT = 1_000_000
+UNKNOWN = "unknown"
+"""Who sent a message, if it was no person and is no session's id either."""
 ENVELOPE = 200
 """Characters around a message's text, at most."""
 
@@ -31,10 +34,13 @@ class NewMessage:
 
 
 class Mail:
-    def __init__(self, loop: Loop, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, loop: Loop, store: Store, clock: Clock, run_name: Callable[[str], str | None]
+    ) -> None:
         self._loop = loop
         self._store = store
         self._clock = clock
+        self._run_name = run_name
 
     async def message(self, message_id: MessageId) -> Message:
         for session in self._loop.sessions:
@@ -57,13 +63,13 @@ class Mail:
         if target.state is State.ENDED:
             raise RefusedError(f"{target.name} has ended. Start a new session with: sm new")
         _refuse_unbearable(target, request.text)
-        sender = self._sender(request.sender)
+        sender, sender_name = self._sender(request.sender)
         now = self._clock.now()
         message = Message(
             id=request.id,
             to=target.id,
-            sender=sender.id if sender else None,
-            sender_name=sender.name if sender else "you",
+            sender=sender,
+            sender_name=sender_name,
             mode=request.mode,
             text=checked(request.text),
             queued_at=now,
@@ -80,13 +86,17 @@ class Mail:
         held = await self._loop.stored(lambda: self._loop.session(to).message(message_id))
         return held or await self._store.message(message_id)
 
-    def _sender(self, reference: str | None) -> Session | None:
+    def _sender(self, reference: str | None) -> tuple[SessionId | None, str]:
+        """Its id if it is one of ours, and its name. Only without any is it a person: an agent
+        must not take another's words for theirs."""
         if reference is None:
-            return None
+            return None, "you"
         try:
-            return self._find(reference)
+            session = self._find(reference)
         except naming.NotFoundError:
-            return None
+            is_id = naming.looks_like_id(reference)
+            return None, self._run_name(reference) or (reference if is_id else UNKNOWN)
+        return session.id, session.name
 
     async def cancel(self, message_id: MessageId) -> Message:
         message = await self.message(message_id)
@@ -117,13 +127,13 @@ class Mail:
         session = self._loop.session(found)
         if session.state is State.ENDED:
             raise RefusedError(f"{session.name} has ended and cannot be reminded.")
-        by = self._sender(sender)
+        _, sender_name = self._sender(sender)
         event = ReminderSet(
             id=reminder_id or ReminderId(secrets.token_hex(4)),
             text=checked(text),
             due=self._clock.now() + due_in,
             every=every,
-            sender_name=by.name if by else "you",
+            sender_name=sender_name,
         )
         # A repeat of a request whose reminder has fired meanwhile must not remind again.
         if await self._store.message(first_message_id(session.id, event.id)) is None:

@@ -29,7 +29,7 @@ def check_name(name: str, sessions: Iterable[Session]) -> str:
             f"{name!r} is not a usable name: 1 to 40 letters, digits, '-' or '_', "
             "beginning with a letter or digit."
         )
-    if _LOOKS_LIKE_ID.fullmatch(name):
+    if looks_like_id(name):
         raise NameRefusedError(f"{name!r} looks like a session id. Choose another name.")
     if any(s.name == name and s.state is not State.ENDED for s in sessions):
         raise NameRefusedError(f"{name} is taken. Choose another name, or: sm kill {name}")
@@ -56,6 +56,11 @@ def find(reference: str, sessions: Iterable[Session]) -> Session:
                 names = ", ".join(f"{s.id} ({s.name})" for s in found)
                 raise NotFoundError(f"{reference!r} fits several sessions: {names}.")
     raise NotFoundError(f"There is no session {reference!r}. See: sm ls --all")
+
+
+def looks_like_id(reference: str) -> bool:
+    """Whether it may be some session's id, of this home or of another."""
+    return _LOOKS_LIKE_ID.fullmatch(reference) is not None
 
 
 def _has_id(session: Session, reference: str) -> bool:

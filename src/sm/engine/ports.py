@@ -358,6 +358,9 @@ class Notices(Protocol):
     async def all(self) -> list[PersonNotice]:
         """What was told and not cleared, oldest first."""
 
+    async def take(self, notices: Collection[PersonNotice]) -> None:
+        """List what another engine told, which is gone; it is told to nobody again."""
+
     async def see(self, notices: Collection[str]) -> None:
         """These were shown to the person."""
 

@@ -101,6 +101,7 @@ class Sessions:
         terms: Terms,
         identity: Callable[[SessionId], Mapping[str, str]],
         hook_url: Callable[[SessionId], str | None],
+        run_name: Callable[[str], str | None],
         learn: Callable[[set[str]], Awaitable[None]],
     ) -> None:
         self._loop = loop
@@ -111,6 +112,7 @@ class Sessions:
         self._terms = terms
         self._identity = identity
         self._hook_url = hook_url
+        self._run_name = run_name
         self._learn = learn
 
     async def new(self, request: NewSession) -> Session:
@@ -120,7 +122,7 @@ class Sessions:
         known = await self._loop.stored(lambda: self._known(request.id))
         if known is not None:
             return known
-        parent = naming.find(request.parent, self._loop.sessions).id if request.parent else None
+        parent = self._parent(request.parent) if request.parent else None
         dialect = self._dialects.named(request.agent)
         name = self._name_for(request.name, dialect.name)
         environment = self._dialects.clean(request.environment)
@@ -283,6 +285,15 @@ class Sessions:
 
     def _known(self, session_id: SessionId) -> Session | None:
         return next((s for s in self._loop.sessions if s.id == session_id), None)
+
+    def _parent(self, reference: str) -> SessionId:
+        """A run is one by its id: its agent begins sessions here, though its own is not here."""
+        try:
+            return self._find(reference).id
+        except naming.NotFoundError:
+            if self._run_name(reference) is None:
+                raise
+            return SessionId(reference)
 
     def _name_for(self, wanted: str | None, stem: str) -> str:
         if wanted is None:

@@ -1,6 +1,7 @@
 """All resources together."""
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from starlette.applications import Starlette
@@ -12,7 +13,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from sm.api.types import Health
+from sm.core.state import State
 from sm.engine.engine import Engine
+from sm.engine.naming import NotFoundError
 from sm.log import structlog
 from sm.web import (
     contexts,
@@ -72,9 +75,16 @@ def build(
         routes=[*routes(endpoints, engine), described_at],
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
-    forwarding = Forwarding(routed, others, is_run=is_run)
+    forwarding = Forwarding(routed, others, lives=partial(_lives, engine), is_run=is_run)
     intake = hooks.HookIntake(engine, set_aside, otherwise=forwarding)
     return ServerErrorMiddleware(intake, handler=_unforeseen)
+
+
+def _lives(engine: Engine, reference: str) -> bool:
+    try:
+        return engine.find(reference).state not in (State.ENDED, State.CRASHED)
+    except NotFoundError:
+        return False
 
 
 async def _http_refusal(request: Request, error: Exception) -> Response:

@@ -23,19 +23,23 @@ from sm.api.types import SessionView
 from sm.core.state import State
 from sm.web.endpoint import BadRequestError, refusal, whole_body
 
-LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders"})
+LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders", "/notices"})
+FOR_ALL = frozenset({("POST", "/notices/seen"), ("DELETE", "/notices")})
+"""What the person does with a list is done with all that was in it."""
 MARK_NAME = "x-sm-forwarded"
 MARK = MARK_NAME.encode()
 ANSWER_WITHIN, ENDED_WITHIN = 5.0, 60.0
 LOOK_WITHIN, SILENT_WITHIN = 1.0, 0.25
 """For a list, or what most likely is not its own; and for anything, after it did not answer."""
-NOT_FOUND, UNANSWERED, FINE = 404, 504, 200
+NOT_FOUND, UNANSWERED, FINE, NO_CONTENT = 404, 504, 200, 204
 _WAITS = "/wait"
 _LARGEST = 64_000_000
 
 Known = Mapping[str, Run | None]
 """Other engines by their sockets, each with the run it is of; None: the daemon."""
 Others = Callable[[], Known]
+Lives = Callable[[str], bool]
+"""Whether a session lives here, by any reference to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +53,19 @@ class Forwarding:
     """Wraps the application."""
 
     def __init__(
-        self, app: ASGIApp, others: Others, *, is_run: bool = False, within: float = ANSWER_WITHIN
+        self,
+        app: ASGIApp,
+        others: Others,
+        *,
+        lives: Lives,
+        is_run: bool = False,
+        within: float = ANSWER_WITHIN,
     ) -> None:
         """``is_run``: it has its one session, and begins no other. ``within``: how long another
         engine may take to answer."""
         self._app = app
         self._others = others
+        self._lives = lives
         self._is_run = is_run
         self._within = within
         self._silent: dict[str, float] = {}
@@ -78,6 +89,8 @@ class Forwarding:
     async def _answer(self, scope: Scope, body: bytes, others: Known) -> Answer:
         if _is_new(scope):
             return await self._begun(scope, body, others)
+        if (scope["method"], scope["path"]) in FOR_ALL:
+            return await self._for_all(scope, body, others)
         elsewhere, said = await self._living(scope, others)
         if said.status == UNANSWERED:
             # Not asked to do it: it would, once it goes on, whatever was done instead.
@@ -107,15 +120,23 @@ class Forwarding:
                 return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
         return await _asked(self._app, scope, body)
 
+    async def _for_all(self, scope: Scope, body: bytes, others: Known) -> Answer:
+        """Done everywhere; of several counts, the sum."""
+        own = await _asked(self._app, scope, body)
+        if own.status not in (FINE, NO_CONTENT):
+            return own
+        answers = [answer for _, answer in await self._ask_all(scope, others, body)]
+        return _summed(own, answers) if own.status == FINE else own
+
     async def _living(self, scope: Scope, others: Known) -> tuple[str | None, Answer]:
         """The other engine in which the session that is asked for lives, if here it does not; and
         what it said."""
         name = _session_in(scope)
         if name is None or not str(scope["path"]).startswith("/sessions/"):
             return None, _NOWHERE
-        about = _about(scope, name)
-        if _lives(await _asked(self._app, about, b"")):
+        if self._lives(name):
             return None, _NOWHERE
+        about = _about(scope, name)
         found = await self._ask_all(about, others)
         for path, answer in found:
             if _lives(answer):
@@ -165,10 +186,12 @@ class Forwarding:
                         silent = answer
         return silent
 
-    async def _ask_all(self, scope: Scope, others: Known) -> list[tuple[str, Answer]]:
+    async def _ask_all(
+        self, scope: Scope, others: Known, body: bytes = b""
+    ) -> list[tuple[str, Answer]]:
         """A look at all of them at once; who is gone is left out."""
         answers = await asyncio.gather(
-            *(self._ask(path, run, scope, b"", is_look=True) for path, run in others.items())
+            *(self._ask(path, run, scope, body, is_look=True) for path, run in others.items())
         )
         found = zip(others, answers, strict=True)
         return [(path, answer) for path, answer in found if answer is not None]
@@ -372,6 +395,13 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
     )
 
 
+def _summed(own: Answer, others: Sequence[Answer]) -> Answer:
+    told: list[dict[str, int]] = [
+        msgspec.json.decode(answer.body) for answer in (own, *others) if answer.status == FINE
+    ]
+    return _answer(own.status, {count: sum(one[count] for one in told) for count in told[0]})
+
+
 def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
     """Every list behind our own, what has a time in its order. What several tell of is told once:
     by whose it is, rather than by the ledger alone."""
@@ -383,12 +413,22 @@ def _merged(own: Answer, others: Sequence[Answer], scope: Scope) -> Answer:
         key = item.get("id") or number
         if key not in told or told[key].get("context") == 0:
             told[key] = item
-    in_order = sorted(told.values(), key=lambda item: item.get("requested_at", 0.0))
+    in_order = sorted(told.values(), key=_time)
     limit = _asked_for(scope, "limit")
-    body = msgspec.json.encode(in_order[-int(limit) :] if limit.isdecimal() else in_order)
+    # As each of them counts it: one at least.
+    newest = in_order[-max(int(limit), 1) :] if limit.isdecimal() else in_order
+    body = msgspec.json.encode(newest)
     headers = tuple((n, v) for n, v in own.headers if n != b"content-length")
     length = (b"content-length", b"%d" % len(body))
     return Answer(status=own.status, headers=(*headers, length), body=body)
+
+
+def _time(item: Mapping[str, Any]) -> float:
+    """When a handoff or a message was asked for, or a notice told. A list without times keeps its
+    order."""
+    receipts = item.get("receipts")
+    at = item.get("requested_at") or item.get("at") or 0.0
+    return float(receipts[0]["at"] if receipts else at)
 
 
 async def _give(send: Send, answer: Answer) -> None:

@@ -41,3 +41,13 @@ def test_naming_the_dialects_loads_none_of_them() -> None:
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
 
     assert done.stdout == "False\n"
+
+
+def test_a_new_agent_has_nothing_of_who_and_where_its_caller_is() -> None:
+    """A run has a home of its own; whoever it starts is not to speak to it."""
+    theirs = {
+        "CLAUDE_SESSION_MANAGER_ID": "0a1b2c3d", "SM_CONFIG": "/c", "SM_HOME": "/runs/0a1b2c3d",
+        "SM_SESSION_TOKEN": "t", "TMUX": "1",
+    }  # fmt: skip
+
+    assert Dialects().clean({**theirs, "HOME": "/home/you"}) == {"HOME": "/home/you"}

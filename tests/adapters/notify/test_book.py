@@ -58,6 +58,20 @@ def test_what_was_seen_stays_until_it_is_cleared(path: Path) -> None:
     assert NoticeBook(path).all() == []
 
 
+def test_what_was_told_elsewhere_is_listed_and_told_to_nobody_again(path: Path) -> None:
+    """A run that was killed told it; what was seen or cleared here stays so."""
+    book = NoticeBook(path)
+    book.note(notice(1))
+    book.see({"n1"})
+    book.take([notice(1), notice(2)])
+
+    assert [(n.id, n.seen) for n in NoticeBook(path).all()] == [("n1", True), ("n2", False)]
+    assert not book.note(notice(2))
+    book.clear()
+    book.take([notice(2)])
+    assert book.all() == []
+
+
 def test_only_the_newest_are_kept(path: Path) -> None:
     """A year of crashes must not fill the disk."""
     book = NoticeBook(path)

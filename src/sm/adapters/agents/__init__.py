@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 _NAMES = ("claude", "demo", "generic")
 # One of these, inherited from the agent that started us, keeps its child from starting or makes
-# it speak in its parent's name.
+# it speak in its parent's name or to its parent's home. Whoever starts it gives its own.
 _INHERITED = frozenset(
     {
         "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT",
         "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE",
-        "CLAUDE_PROJECT_DIR", "CLAUDE_SESSION_MANAGER_ID", "CODEX_THREAD_ID", "SM_DEMO_CONFIG",
-        "TMUX", "TMUX_PANE",
+        "CLAUDE_PROJECT_DIR", "CLAUDE_SESSION_MANAGER_ID", "CODEX_THREAD_ID", "SM_CONFIG",
+        "SM_DEMO_CONFIG", "SM_HOME", "TMUX", "TMUX_PANE",
     }
 )  # fmt: skip
 _INHERITED_PREFIXES = ("SM_SESSION_", "CODEX_SANDBOX")

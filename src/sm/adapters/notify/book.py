@@ -53,6 +53,13 @@ class NoticeBook:
         with self._lock:
             return [entry.notice for entry in self._listed.values() if not entry.cleared]
 
+    def take(self, notices: Collection[PersonNotice]) -> None:
+        """List what was told elsewhere, where nobody lists it any more."""
+        with self._lock:
+            new = {n.id: _Listed(notice=n, told=True) for n in notices if n.id not in self._listed}
+            if new:
+                self._keep({**self._listed, **new})
+
     def see(self, notices: Collection[str]) -> None:
         """The person has these before their eyes."""
         with self._lock:

@@ -71,6 +71,9 @@ class Person:
     async def all(self) -> list[PersonNotice]:
         return await asyncio.to_thread(self._book.all)
 
+    async def take(self, notices: Collection[PersonNotice]) -> None:
+        await asyncio.to_thread(self._book.take, notices)
+
     async def see(self, notices: Collection[str]) -> None:
         await asyncio.to_thread(self._book.see, notices)
 

@@ -4,6 +4,7 @@ becomes the daemon's.
 An agent ends with its wrapper, and a wrapper with its agent; nobody else would bring it back.
 """
 
+import asyncio
 import contextlib
 import math
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
+from sm.adapters.notify.book import NoticeBook
 from sm.adapters.store import StoreError, open_store
 from sm.api.runs import Run, home_of_run, runs, write_run
 from sm.core.crash import RecoveryState
@@ -51,7 +53,8 @@ async def inherit_runs(
     done: list[str] = []
     failed: dict[str, str] = {}
     deadline = time.monotonic() + within
-    for run in killed(home, started):
+    # Asked every two seconds, on disks that may be slow: nobody else is to wait for it.
+    for run in await asyncio.to_thread(killed, home, started):
         if time.monotonic() > deadline:
             break
         try:
@@ -77,7 +80,8 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
             left = let_be(left, now)
         words = f"its sm run (process {run['pid']}) was killed"
         await engine.recoveries.inherit(left, past, evidence=words)
-        _take_spool(own, home)
+        await asyncio.to_thread(_take_spool, own, home)
+        await engine.notices.take(await asyncio.to_thread(NoticeBook(own.notices).all))
     else:
         SessionFolders(own).forget_environment(session_id)
     # Last: until then it is found again.
