@@ -647,11 +647,15 @@ class ProcessTable:
     world: World
     booted: float | None = None
     watched: dict[int, Callable[[], None]] = field(default_factory=dict)
+    trouble: dict[int, OSError] = field(default_factory=dict)
+    """What comes of asking for a process, by its pid."""
 
     def _at(self, pid: int) -> Agent:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
+        if pid in self.trouble:
+            raise self.trouble[pid]
         server = self.world.server
         if server is not None and pid == server.pid:
             return self.world.server_tick

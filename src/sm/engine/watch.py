@@ -99,12 +99,13 @@ class Watch:
     async def _watch_deaths(self) -> None:
         while True:
             session_id = await self._deaths.get()
-            # A process dies once: what could not be stored now would never be told again.
-            while not await self.inspect(session_id):
-                await asyncio.sleep(EVERY)
+            if not await self.inspect(session_id):
+                # A process dies once: nobody would tell it again. The others need not wait for it.
+                asyncio.get_running_loop().call_later(EVERY, self._died(session_id))
 
     async def inspect(self, session_id: SessionId) -> bool:
-        """Ask whether the agent is there, and tell what is new; False if that was not stored."""
+        """Ask whether the agent is there, and tell what is new; False if that could not be asked
+        or was not stored."""
         try:
             session = self._loop.session(session_id)
         except UnknownSessionError:
@@ -115,7 +116,7 @@ class Watch:
             event = await self._launcher.check(session)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A check failed", session=session_id, exc_info=error)
-            return True
+            return False
         checked, session = session.pane, self._loop.session(session_id)
         if not session.alive or session.pane != checked:
             # It ended or was started anew while we asked: the answer is about the past.
