@@ -1,6 +1,7 @@
 """The process table, asked about real processes of our own."""
 
 import asyncio
+import errno
 import os
 import pty
 import signal
@@ -132,6 +133,27 @@ def test_a_name_with_brackets_and_blanks_does_not_shift_the_fields(tmp_path: Pat
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]) -> int:
+    """The pid of a process of another user, where /proc shows each user only their own."""
+    closed, read = Path(f"/proc/{sleeper.pid}/stat"), Path.read_text
+
+    def denied(path: Path, *args: str | None, **keys: str | None) -> str:
+        if path == closed:
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+        return read(path, *args, **keys)
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    return sleeper.pid
+
+
+@linux
+def test_a_process_that_is_closed_to_us_is_none_of_ours(closed: int) -> None:
+    """After a reboot an agent's pid may be another user's; and others' processes hide no tree."""
+    assert ProcessTable().started(closed) is None
+    assert closed not in {process.pid for process in ProcessTable().tree(os.getpid())}
 
 
 @pytest.fixture(params=["told by the system", "by looking"])

@@ -37,14 +37,21 @@ class ProcessEntry:
 
 
 def read_proc(pid: int) -> ProcessEntry | None:
-    """Linux."""
+    """Linux. Another user's may be closed to us: then it is none of ours, and as good as none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     # ESRCH instead of a missing file: the process ended while we read.
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
-    # The program's name may hold blanks and brackets; nothing after its last bracket does.
-    fields = stat.rpartition(")")[2].split()
+    return _entry(_fields(stat))
+
+
+def _fields(stat: str) -> list[str]:
+    """What follows the program's name, which may hold blanks and brackets itself."""
+    return stat.rpartition(")")[2].split()
+
+
+def _entry(fields: list[str]) -> ProcessEntry | None:
     state, group, terminal_group, started = fields[0], fields[2], fields[5], fields[19]
     if state in "ZXx":
         return None
@@ -80,18 +87,19 @@ def list_proc() -> list[Process]:
 
 
 def _process(pid: int) -> Process | None:
-    entry = read_proc(pid)
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return None
+    fields = _fields(stat)
+    entry = _entry(fields)
     if entry is None:
         return None
     name = stat[stat.index("(") + 1 : stat.rindex(")")]
     return Process(
         pid=pid,
-        parent=int(stat.rpartition(")")[2].split()[1]),
+        parent=int(fields[1]),
         started=entry.started,
         name=name,
         command=tuple(os.fsdecode(word) for word in command.split(b"\0")[:-1]),
