@@ -245,6 +245,21 @@ async def test_a_death_that_cannot_be_looked_into_hides_no_other(ada: Seen) -> N
     assert ada.engine.session(BOB).state is State.CRASHED
 
 
+async def test_a_process_that_cannot_be_watched_yet_is_later(ada: Seen) -> None:
+    """Without an end to the watching of all others, and without waiting for news of any session."""
+    bob = ada.agent.pane.pid + 1
+    ada.rig.processes.trouble[bob] = OSError(errno.EMFILE, "Too many open files")
+    agent = await ada.rig.start(ada.engine, BOB)
+    assert agent.pane.pid == bob
+    await asyncio.sleep(10 * EVERY)
+    assert bob not in ada.rig.processes.watched
+
+    ada.rig.processes.trouble.clear()
+    await asyncio.sleep(2 * EVERY)
+
+    assert bob in ada.rig.processes.watched
+
+
 async def test_a_screen_that_could_not_be_stored_is_seen_again(ada: Seen) -> None:
     """The disk is full at the first news; the next look tells it."""
     await ada.working()

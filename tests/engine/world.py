@@ -702,6 +702,8 @@ class ProcessTable:
         return agent.dead
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
+        if pid in self.trouble:
+            raise self.trouble[pid]
         self.watched[pid] = ended
 
     def unwatch(self, pid: int, started: int) -> None:

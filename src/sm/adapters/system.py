@@ -311,7 +311,8 @@ class ExitWatch:
         self._watches: dict[tuple[int, int], Cancel] = {}
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
-        """Call back, never before this returns; watching the same process again replaces it."""
+        """Call back, never before this returns; watching the same process again replaces it.
+        Raises OSError where it cannot be looked at now."""
         self.unwatch(pid, started)
 
         def end() -> None:
@@ -332,15 +333,17 @@ class ExitWatch:
             cancel()
 
     def _begin(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
-        handle = _open_pidfd(pid)
-        # Asked after opening: from here on the handle cannot mean another process.
-        if self._processes.started(pid) != started:
+        with contextlib.ExitStack() as unused:
+            handle = _open_pidfd(pid)
             if handle is not None:
-                os.close(handle)
-            return asyncio.get_running_loop().call_soon(end).cancel
-        if handle is None:
-            return self._poll(pid, started, end)
-        return _watch_pidfd(handle, end)
+                unused.callback(os.close, handle)
+            # Asked after opening: from here on the handle cannot mean another process.
+            if self._processes.started(pid) != started:
+                return asyncio.get_running_loop().call_soon(end).cancel
+            if handle is None:
+                return self._poll(pid, started, end)
+            unused.pop_all()
+            return _watch_pidfd(handle, end)
 
     def _poll(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
         loop = asyncio.get_running_loop()
@@ -348,13 +351,20 @@ class ExitWatch:
 
         def look() -> None:
             nonlocal timer
-            if self._processes.started(pid) != started:
+            if self._has_ended(pid, started):
                 end()
             else:
                 timer = loop.call_later(self._pause, look)
 
         timer = loop.call_later(self._pause, look)
         return lambda: timer.cancel()
+
+    def _has_ended(self, pid: int, started: int) -> bool:
+        try:
+            return self._processes.started(pid) != started
+        except OSError:
+            # Not known now: looked at again.
+            return False
 
 
 def _open_pidfd(pid: int) -> int | None:
