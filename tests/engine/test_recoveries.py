@@ -223,6 +223,24 @@ async def test_a_killed_runs_environment_is_kept_only_where_it_is_to_be(
         assert rig.folders.prepared.get(run) == (mine if keeps else None)
 
 
+async def test_a_killed_run_is_not_ours_before_its_agent_would_report_to_us(rig: Rig) -> None:
+    """The disk is full: with the wrapper's identity it would be brought back for nobody."""
+    run = SessionId("run1")
+    async with rig.running() as engine:
+        await rig.start(engine)
+        rig.folders.lend(run, {"HOME": "/home/you", "SM_SESSION": "the wrapper's"})
+        killed = left(engine.session(ADA))
+        rig.folders.full = True
+        with pytest.raises(OSError, match="No space left"):
+            await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
+        rig.folders.full = False
+
+        again = await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
+
+        assert again is not None
+        assert rig.folders.prepared[run]["SM_SESSION"] == "run1"
+
+
 async def test_a_name_that_is_taken_is_not_given_twice(rig: Rig) -> None:
     async with rig.running() as engine:
         await engine.sessions.new(new(SessionId("run")))

@@ -7,6 +7,7 @@ and writes what its model was given into its transcript a moment later.
 """
 
 import asyncio
+import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -889,6 +890,8 @@ class NoFolders:
     """Environments, until their sessions end."""
     trouble: OSError | None = None
     """What comes of reading one."""
+    full: bool = False
+    """Nothing can be written."""
 
     hook_command: Path = Path("/home/bin/hook")
 
@@ -919,6 +922,8 @@ class NoFolders:
         return dict(self.prepared[session])
 
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
         self.prepared[session] = environment
 
     def discard(self, session: SessionId) -> None:

@@ -1,7 +1,6 @@
 """Recoveries as people ask for them: what can be brought back, how, and the request itself."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +137,9 @@ class Recoveries:
             raise RefusedError(f"{session.name}: {error}") from None
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
-        """Make a session ours whose wrapper was killed; None if it was ours already."""
+        """Make a session ours whose wrapper was killed; None if it was ours already. Raises OSError
+        where it cannot be told that it is ours: with the wrapper's own identity, nobody would hear
+        its agent."""
         await self._learn({left.cwd})
         known = any(session.id == left.id for session in self._loop.sessions)
         if known:
@@ -160,8 +161,12 @@ class Recoveries:
 
     def _own(self, session: SessionId) -> None:
         """What its agent was started with names the wrapper: from now on it is to name us."""
-        with contextlib.suppress(OSError):  # not kept: whoever brings it back lends theirs
-            self._lent(session, self._environments.environment(session))
+        try:
+            environment = self._environments.environment(session)
+        except FileNotFoundError:
+            # Not kept: whoever brings it back lends theirs.
+            return
+        self._lent(session, environment)
 
     def _refuse_switched_off(self) -> None:
         if not self._terms.rules.enabled:
