@@ -109,15 +109,26 @@ class Recoveries:
         Returns when that is stored; what became of it, the session tells.
         """
         session = naming.find(reference, self._loop.sessions)
+        is_kept = await asyncio.to_thread(self._is_kept, session)
+        # From here to the post nothing is waited for: nobody else asks meanwhile.
         known = await self._loop.stored(
             lambda: _has(self._loop.session(session.id), recovery_id) or None
         )
+        session = self._loop.session(session.id)
         if known is not None:
-            return self._loop.session(session.id)
+            return session
         self._refuse_impossible(session)
-        self._lend(session, environment)
-        asked = RecoveryRequested(id=recovery_id, by=by, manner=manner)
-        return await self._loop.post(session.id, asked)
+        if not is_kept:
+            self._lend(session, environment)
+        try:
+            return await self._loop.post(
+                session.id, RecoveryRequested(id=recovery_id, by=by, manner=manner)
+            )
+        except Exception:
+            # Whatever kept it from being stored: lent for this one try.
+            if not is_kept:
+                self._environments.forget_unkept(session.id)
+            raise
 
     async def plan(
         self, reference: str, manner: Manner | None
@@ -194,8 +205,6 @@ class Recoveries:
 
     def _lend(self, session: Session, environment: Mapping[str, str] | None) -> None:
         """Where the agent's own environment is not kept, that of whoever asks has to do."""
-        if self._is_kept(session):
-            return
         if environment is None:
             raise RefusedError(f"{session.name}: {_NOT_KEPT}")
         self._lent(session.id, environment)
