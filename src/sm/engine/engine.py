@@ -157,6 +157,7 @@ class Engine:
             ),
             clock,
             at_once=recovery_terms.at_once,
+            session=self.session,
             sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(),
             message=store.message,
