@@ -670,6 +670,7 @@ class ProcessTable:
         return self._at(pid).stopped
 
     def tree(self, pid: int) -> list[Process]:
+        _in_a_thread()
         return [
             Process(
                 pid=agent.pane.pid,
