@@ -1,5 +1,7 @@
 """The worker, as the daemon runs it: its order at the start and its end."""
 
+import asyncio
+import errno
 import json
 import os
 import socket
@@ -7,13 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from sm.adapters.store import StoreDamagedError
 from sm.core.ids import SessionId
+from sm.core.journal import NotStoredError
 from sm.daemon.worker import Worker
 from sm.settings.config import Settings
 from sm.settings.home import Home
 from tests.daemon.test_ended_runs import over
 from tests.daemon.test_killed_runs import NOW
-from tests.engine.rig import Rig
+from tests.engine.rig import FlakyStore, Log, Rig
+from tests.engine.timelapse import TimelapseLoop
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
@@ -113,9 +120,43 @@ async def test_runs_go_with_the_rest_of_the_past(tmp_path: Path) -> None:
     home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
     own = over(home)
     async with Rig().running() as engine:
-        await Worker(home, Settings()).forget(engine, NOW + 1)
+        await Worker(home, Settings()).drop_past(engine, NOW + 1)
 
     assert not own.base.exists()
+
+
+class Unprunable(FlakyStore):
+    """What is older than anything cannot be dropped."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    async def prune(self, before: float) -> int:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreDamagedError("store.db is not a readable database"),
+        OSError(errno.EIO, "Input/output error"),
+        NotStoredError("The disk is full"),
+    ],
+)
+def test_a_past_that_cannot_be_dropped_ends_nothing(fresh: Sm, error: Exception) -> None:
+    """It is told, and tried again."""
+    worker, log = Worker(fresh.home, Settings()), Log()
+    worker.log = log
+
+    async def drop() -> None:
+        async with Rig(store=Unprunable(error)).running() as engine:
+            await worker.drop_past(engine, NOW)
+
+    with asyncio.Runner(loop_factory=TimelapseLoop) as runner:
+        runner.run(drop())
+
+    assert log.lines == ["The past could not be dropped"]
 
 
 def test_an_agent_that_is_started_while_the_daemon_stops_knows_where_to_report(fresh: Sm) -> None:

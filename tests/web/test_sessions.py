@@ -2,9 +2,16 @@
 
 import secrets
 import socket
+from dataclasses import replace
 
 import pytest
 
+from sm.core.crash import Cause, Crash, Recovery
+from sm.core.ids import RecoveryId
+from sm.core.recovery import TIMER
+from sm.core.state import Exit, State
+from sm.web.sessions import goal
+from tests.core.samples import IDLE, NOON
 from tests.kit.tmux import wait_until
 from tests.web.conftest import NOBODY, Web
 
@@ -30,6 +37,22 @@ def test_a_session_is_started_shown_and_ended(web: Web) -> None:
     assert ended.json["exit"]["intended"] is True
     assert session["id"] not in [s["id"] for s in web.get("/sessions")]
     assert session["id"] in [s["id"] for s in web.get("/sessions?all=true")]
+
+
+def test_an_agents_command_line_is_shown_without_its_secrets(web: Web) -> None:
+    """In the list, in what is known of it, and in its past."""
+    secret = "hG7-kQ2.xV9w"
+    agent = f"sh -c 'sleep 100' --password {secret}"
+    body = _body(web, name="keen", agent=agent, arguments=["--password", secret])
+    made = web.call("POST", "/sessions", body)
+    try:
+        places = ("/sessions", "/sessions/keen", "/sessions/keen/timeline")
+        answers = [made, *(web.call("GET", path) for path in places)]
+    finally:
+        web.call("DELETE", "/sessions/keen")
+
+    assert [answer.status for answer in answers] == [201, 200, 200, 200]
+    assert [answer.content.count(secret.encode()) for answer in answers] == [0] * 4
 
 
 def test_a_start_sent_twice_starts_one_session(web: Web) -> None:
@@ -122,6 +145,25 @@ def test_waiting_gives_up_with_the_state_it_found(web: Web) -> None:
 def test_a_wait_without_meaning_is_refused(web: Web, query: str) -> None:
     """Not a wait for ever."""
     assert web.call("GET", f"/sessions/ada/wait?{query}").status == 400
+
+
+CRASHED = replace(
+    IDLE, state=State.CRASHED, exit=Exit(status=9, signal=None, intended=False), pane=None
+)
+BROUGHT_BACK = Recovery(
+    id=RecoveryId("r1"), by="sm", asked_at=NOON,
+    crash=Crash(at=NOON, cause=Cause.UNKNOWN, words="it crashed"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", ["idle", "ended"])
+def test_a_wait_goes_on_while_a_crashed_agent_is_about_to_come_back(wanted: str) -> None:
+    """Only a crash that stays is the end of it."""
+    is_there = goal(wanted, IDLE)
+
+    assert not is_there(CRASHED.with_timer(TIMER, NOON + 5))
+    assert not is_there(CRASHED.with_recovery(BROUGHT_BACK))
+    assert is_there(CRASHED)
 
 
 def test_an_agent_that_reports_nothing_cannot_be_waited_for_idle(web: Web) -> None:

@@ -229,18 +229,18 @@ class Worker:
         """Let go of the past, now and then."""
         while True:
             await asyncio.sleep(PRUNE_EVERY)
-            await self.forget(engine, time.time() - seconds(self.settings.archive.retention))
+            before = time.time() - seconds(self.settings.archive.retention)
+            await self.drop_past(engine, before)
 
-    async def forget(self, engine: Engine, before: float) -> None:
+    async def drop_past(self, engine: Engine, before: float) -> None:
+        """What is older than this. What cannot be dropped now is the next time."""
         try:
             dropped = await engine.prune(before)
-        except NotStoredError as error:
+            runs = await asyncio.to_thread(forget_runs, self.home, ProcessTable().started, before)
+        except (StoreError, NotStoredError, OSError) as error:
             self.log.warning("The past could not be dropped", why=str(error))
         else:
-            self.log.info("Dropped what is older than the retention", rows=dropped)
-        runs = await asyncio.to_thread(forget_runs, self.home, ProcessTable().started, before)
-        if runs:
-            self.log.info("Dropped runs that are long over", runs=runs)
+            self.log.info("Dropped what is older than the retention", rows=dropped, runs=runs)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:

@@ -6,8 +6,8 @@ Each call returns when what it did is on the disk.
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sm.core.events import DaemonStarted
@@ -44,7 +44,7 @@ from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
 from sm.engine.sessions import SessionFolders, Sessions, Terms
-from sm.engine.shown import without_secrets
+from sm.engine.shown import agent_shown, without_secrets
 from sm.engine.snapshots import Photographer, SnapshotRules
 from sm.engine.telling import Telling
 from sm.engine.typist import Typist
@@ -159,6 +159,7 @@ class Engine:
             ),
             clock,
             at_once=recovery_terms.at_once,
+            session=self.session,
             sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(),
             message=store.message,
@@ -317,15 +318,22 @@ class Engine:
         """As it may be shown."""
         return await asyncio.to_thread(without_secrets, session, self.redact)
 
+    async def listed(self, sessions: Iterable[Session]) -> list[Session]:
+        """As they may be listed, where nothing they quote is told."""
+        return await asyncio.to_thread(
+            lambda: [replace(s, agent=agent_shown(s.agent, self.redact)) for s in sessions]
+        )
+
     async def prune(self, before: float) -> int:
         """Drop what is older than this: events, closed messages, ended sessions with their logs.
         Says how many rows and sessions that were."""
         rows = await self.store.prune(before)
         over = [s.id for s in self.loop.sessions if _was_over(s, before)]
-        await self.loop.forget(over)
+        # Files first: those of a session that nobody knows of any more would stay for good.
         for session_id in over:
             await self.snapshots.forget(session_id)
-            self._folders.discard(session_id)
+            await asyncio.to_thread(self._folders.discard, session_id)
+        await self.loop.forget(over)
         return rows + len(over)
 
 
