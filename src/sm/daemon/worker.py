@@ -42,6 +42,7 @@ from sm.engine.engine import Engine
 from sm.engine.ports import Store
 from sm.log import structlog
 from sm.settings.config import ConfigError, Settings, load, registry, seconds
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 from sm.version import VERSION
 from sm.web.app import build
@@ -78,7 +79,7 @@ def main() -> int:
 def _despair(error: Exception) -> int:
     """Tell whoever started us; the parent does not try again."""
     sys.stderr.write(f"{error}\n")
-    return parent.HOPELESS
+    return HOPELESS
 
 
 class Worker:
