@@ -16,6 +16,7 @@ from pathlib import Path
 from sm.core.ids import SessionId
 from sm.core.launch import AgentLine
 from sm.settings.home import Home
+from sm.settings.variables import SESSION_ID
 
 
 def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
@@ -230,7 +231,7 @@ class SessionFolders:
         adopted = shlex.quote(str(self._home.adopted))
         return (
             'if [ "$1" = --installed ]; then\n'
-            '  [ -z "$CLAUDE_SESSION_MANAGER_ID" ] || exit 0\n'
+            f'  [ -z "${SESSION_ID}" ] || exit 0\n'
             f'  for one in {adopted}/*; do [ -e "$one" ] || exit 0; break; done\n'
             "fi\n"
         )
