@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sm.core.envelope import wrap
-from sm.core.events import CompactionBegun
 from sm.core.handoff import LESSON
 from sm.core.ids import HandoffId
 from sm.core.message import TYPING, MessageState, Mode, Route, Way
+from sm.core.reports import CompactionBegun
 from sm.core.state import State
 from sm.engine.engine import Engine
 from sm.engine.handovers import Document

@@ -21,7 +21,6 @@ from sm.core.envelope import length as _length
 from sm.core.events import (
     BellRung,
     EnterPressed,
-    Hook,
     MessageCancelled,
     MessageQueued,
     MessageSought,
@@ -32,6 +31,7 @@ from sm.core.events import (
 from sm.core.ids import MessageId, PromptId
 from sm.core.message import Message, MessageState, Mode, Route, queue_order
 from sm.core.notices import notice
+from sm.core.reports import Hook
 from sm.core.shortening import brief
 from sm.core.state import Attempt, Blocked, Session, State, Step, Turn
 from sm.core.terminal import Obstacle, Place

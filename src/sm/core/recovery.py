@@ -11,17 +11,12 @@ from dataclasses import replace
 from sm.core import delivery, turn
 from sm.core.crash import Cause, Crash, FirstWord, Manner, Recovery, RecoveryRules, RecoveryState
 from sm.core.effects import Effect, FileHandoff, RecoverAgent, TellPerson
-from sm.core.events import (
-    AgentRecovered,
-    ContextStarted,
-    MessageQueued,
-    RecoveryFailed,
-    RecoveryRequested,
-)
+from sm.core.events import AgentRecovered, MessageQueued, RecoveryFailed, RecoveryRequested
 from sm.core.ids import HandoffId, RecoveryId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
 from sm.core.passage import Filed
+from sm.core.reports import ContextStarted
 from sm.core.spans import exactly
 from sm.core.state import Session, Usage
 
