@@ -4,7 +4,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from sm.adapters.folders import SessionFolders, write_private
+from sm.adapters.files import write_private
+from sm.adapters.folders import SessionFolders
 from sm.core.ids import SessionId
 from sm.settings.home import Home
 from sm.settings.variables import SESSION_ID, SESSION_TOKEN

@@ -17,7 +17,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from sm.adapters.channels.book import ChannelBook
-from sm.adapters.folders import SessionFolders, keep_written
+from sm.adapters.files import keep_written
+from sm.adapters.folders import SessionFolders
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
