@@ -13,7 +13,7 @@ from pathlib import Path
 from sm.core.crash import Crash, Manner, Recovery, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.envelope import sanitise
-from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost, ToolEnded
+from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost
 from sm.core.exchange import Exchange, Result, Role
 from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
 from sm.core.journal import Recorded
@@ -24,6 +24,7 @@ from sm.core.launch import (
 )
 from sm.core.message import Message, Route
 from sm.core.recovery import chosen
+from sm.core.reports import ToolEnded
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
 from sm.engine.launcher import Launcher, in_words
