@@ -908,6 +908,7 @@ class NoFolders:
         *,
         recovery: Mapping[str, str] | None = None,
     ) -> None:
+        _in_a_thread()
         self.prepared[session] = environment
         self.lines[session] = line
         self.recovered[session] = dict(recovery or {})

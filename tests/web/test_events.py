@@ -37,7 +37,10 @@ def _stream(web: Web, path: str, headers: Mapping[str, str] | None = None) -> It
 
 
 def _read(answer: Any, count: int) -> list[dict[str, Any]]:
-    """The next events of a stream; each one's id is its seq and its name its kind."""
+    """The next events of a stream; each one's id is its seq and its name its kind.
+
+    But for what its agent's status line tells, whenever it likes.
+    """
     found: list[dict[str, Any]] = []
     fields: dict[bytes, bytes] = {}
     while len(found) < count:
@@ -48,7 +51,7 @@ def _read(answer: Any, count: int) -> list[dict[str, Any]]:
             event = json.loads(fields[b"data"])
             assert fields[b"id"] == str(event["seq"]).encode()
             assert fields[b"event"] == event["kind"].encode()
-            found.append(event)
+            found += [event] if event["kind"] != "UsageSeen" else []
             fields = {}
     return found
 
