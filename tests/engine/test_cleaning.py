@@ -3,7 +3,7 @@
 import pytest
 
 from sm.core.shortening import END, ends
-from sm.engine.cleaning import Change, without_secrets
+from sm.engine.cleaning import Change, in_brief, without_secrets
 
 TEXTS = ("the password is hunter2", "nothing", "the password is hunter2", "")
 
@@ -37,6 +37,14 @@ def test_a_secret_in_two_texts_takes_no_other_with_it() -> None:
 
 def test_nothing_is_clean() -> None:
     assert without_secrets(Mapped(()), hide) == ()
+
+
+@pytest.mark.parametrize("before", range(20, 45))
+def test_a_line_is_shortened_when_nothing_secret_is_left_in_it(before: int) -> None:
+    line = in_brief(f"{'a' * before} hunter2 {'b' * 50}", 40, hide)
+
+    assert "hunt" not in line
+    assert len(line) == 40
 
 
 @pytest.mark.parametrize("place", [END - 3, END])

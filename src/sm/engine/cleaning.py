@@ -7,11 +7,17 @@ what this gives back. What a secret is, is not known here.
 from collections.abc import Callable
 from typing import TypeVar
 
+from sm.core.notices import brief
 from sm.core.shortening import joined
 
 T = TypeVar("T")
 Change = Callable[[str], str]
 _BETWEEN = "\n\x1e\x1e\x1e\n"
+
+
+def in_brief(text: str, limit: int, redact: Change) -> str:
+    """One line of at most so many characters, of which nothing was a part of a secret."""
+    return brief(redact(text), limit)
 
 
 def without_secrets(mapped: Callable[[Change], T], redact: Change) -> T:

@@ -31,6 +31,7 @@ from sm.core.passage import Handoff
 from sm.core.state import Session
 from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
+from sm.engine.cleaning import in_brief
 from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
 from sm.engine.ports import Clock, Dialects, Processes, Terminal
@@ -73,9 +74,10 @@ class Folders(Logs, Protocol):
         """The same, unless environments are kept until their sessions end."""
 
 
-def in_words(process: Process) -> str:
+def in_words(process: Process, redact: Callable[[str], str]) -> str:
     """A process as it is named to an agent."""
-    return f"process {process.pid}: {' '.join(process.command) or process.name}"[:COMMAND_LENGTH]
+    command = " ".join(process.command) or process.name
+    return in_brief(f"process {process.pid}: {command}", COMMAND_LENGTH, redact)
 
 
 def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
@@ -150,7 +152,7 @@ class Launcher:
         tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
         await self._terminal.kill(session.id)
         return tuple(
-            self._redact(in_words(one))
+            in_words(one, self._redact)
             for one in tree[1:]
             if self._processes.started(one.pid) == one.started
         )
