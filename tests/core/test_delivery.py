@@ -484,7 +484,7 @@ def test_each_sender_is_told_once_when_the_turn_ends() -> None:
 
     session, effects = through(session, stopped(1, words="All  tests\npass."))
 
-    words = "[sm] ada stopped: All tests pass."
+    words = "[sm] ada stopped: All  tests\npass."
     assert texts([*effects]) == [(BOB, words), (EVE, words)]
     assert texts([*through(session, stopped(1))[1]]) == []
 
@@ -499,16 +499,15 @@ def test_nobody_is_told_who_did_not_ask(changes: dict[str, object]) -> None:
     assert texts([*through(session, stopped(1))[1]]) == []
 
 
-def test_long_last_words_are_cut() -> None:
-    """A notice is a line, not a report; how the agent ended stays in it."""
+def test_long_last_words_are_cut_by_whoever_takes_secrets_out_of_them() -> None:
+    """A notice is a line, not a report; what was cut off a secret is not recognised any more."""
     session = after(IDLE, queued(sender=BOB), prompted(1, of=HELLO))
 
     _, effects = through(session, stopped(1, words=f"Did\nit: {'x' * 500} but it failed"))
 
-    [(_, text)] = texts([*effects])
-    assert text.startswith("[sm] ada stopped: Did it: xx")
-    assert text.endswith("xx but it failed")
-    assert len(text) == len("[sm] ada stopped: ") + 200
+    [told] = [effect for effect in effects if isinstance(effect, QueueNotice)]
+    assert told.message.text == f"[sm] ada stopped: Did\nit: {'x' * 500} but it failed"
+    assert told.longest == len("[sm] ada stopped: ") + 200
 
 
 # --- agents that report nothing, and ends --------------------------------------------------

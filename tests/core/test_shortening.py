@@ -5,7 +5,20 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
+from sm.core.shortening import (
+    END,
+    Item,
+    brief,
+    chosen,
+    code,
+    count,
+    cut,
+    ends,
+    fenced,
+    joined,
+    listed,
+    size,
+)
 
 
 def test_a_text_is_shortened_from_its_middle() -> None:
@@ -24,6 +37,18 @@ def test_a_line_is_shortened_too() -> None:
     assert brief("a\n b", 10) == "a b"
     assert len(brief("word " * 50, 40)) == 40
     assert brief("0123456789" * 10, 30).endswith("3456789")
+
+
+@given(st.text(max_size=300), st.sampled_from([1, 2 * END, 3 * END]))
+def test_only_a_very_long_text_loses_its_middle(text: str, times: int) -> None:
+    """And with it what a cut may have left of anything that stood there."""
+    whole = (text * times)[: 4 * END]
+    left = joined(ends(whole))
+
+    assert left == whole or len(whole) > 2 * END
+    assert len(left) <= 2 * END
+    assert whole.startswith(left[: END // 2])
+    assert whole.endswith(left[-END // 2 :])
 
 
 @given(st.text(alphabet="`~\nx", max_size=60))

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import tempfile
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,19 @@ async def test_a_notice_tells_no_secret_of_one_agent_to_another(stage: Stage) ->
 
     told = [message.text for message in stage.loop.session(BOB).messages]
     assert told == ["ada stopped: the password is [redacted]"]
+
+
+@pytest.mark.parametrize("before", range(160, 215))
+async def test_a_notice_is_shortened_only_when_it_has_no_secret(stage: Stage, before: int) -> None:
+    """Wherever the words end: what the cut would leave of a secret is not recognised."""
+    words = f"ada stopped: {'w' * (before - 14)} hunter2 and more, in many words"
+    async with at_work(stage.loop.run(), stage.actor.run()):
+        await stage.start(ADA, BOB)
+        await carry_out(stage, replace(notice(BOB, words), longest=200))
+
+    [told] = [message.text for message in stage.loop.session(BOB).messages]
+    assert "hunt" not in told
+    assert len(told) <= 200
 
 
 async def test_a_notice_to_nobody_is_dropped(stage: Stage) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from sm.core.adoption import Process
 from sm.core.crash import Cause
 from sm.core.effects import RelaunchAgent
 from sm.core.envelope import carry
@@ -21,7 +22,7 @@ from sm.core.handoff import first_prompt
 from sm.core.ids import HandoffId
 from sm.core.passage import HandoffState
 from sm.core.state import Session
-from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher
+from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher, in_words
 from tests.core.samples import ADA, HANDOFF, IDLE, handoff
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
@@ -201,3 +202,18 @@ async def test_one_whose_handoff_is_over_stays_as_it_is(
 
     assert outcome == RelaunchRefused(handoff=AGAIN.handoff, reason="the handoff is over")
     assert world.calls == []
+
+
+@pytest.mark.parametrize("before", range(150, 200))
+def test_no_part_of_a_secret_is_told_of_a_long_command_line(before: int) -> None:
+    """Wherever it is cut: half a token is not recognised any more."""
+    process = Process(
+        pid=7, parent=1, started=1, name="curl", environment={}, foreground=False,
+        command=("curl", "x" * before, "hunter2", "y" * 90),
+    )  # fmt: skip
+
+    words = in_words(process, lambda text: text.replace("hunter2", "[redacted]"))
+
+    assert words.startswith("process 7: curl xxx")
+    assert "hunt" not in words
+    assert len(words) == 200

@@ -336,8 +336,11 @@ async def test_what_runs_in_the_background_is_remembered_without_secrets(gentle:
     gentle.redact = lambda text: text.replace("hunter2", "[redacted:password]")
     async with gentle.running() as engine:
         agent = await at_work(gentle, engine)
-        agent.tasks = ("login hunter2",)
+        agent.tasks = ("login hunter2", f"login {'x' * 190} hunter2")
         agent.finish()
         await report(engine, agent)
 
-        assert engine.session(ADA).tasks == ("login [redacted:password]",)
+        short, long = engine.session(ADA).tasks
+        assert short == "login [redacted:password]"
+        assert long.endswith("xxx [redacted:password]")
+        assert len(long) == 200

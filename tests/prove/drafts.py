@@ -8,6 +8,8 @@ from pathlib import Path
 
 from sm.adapters.agents.claude import story
 from sm.core.draft import BUDGET, Heading, compose
+from sm.engine.cleaning import without_secrets
+from sm.redaction.redactor import Redactor
 from tests.kit.planted import Planted, found, plant
 from tests.kit.sm import Sm
 from tests.prove.ledger import Verdict
@@ -28,7 +30,7 @@ class Outcome:
     """What must not be in it and is."""
     size: int
     seconds: float
-    """For reading and composing, the best of a few."""
+    """For reading, taking secrets out and composing, the best of a few."""
     floor: float
     """For merely reading the file."""
 
@@ -38,9 +40,12 @@ class Outcome:
 
 
 def judged(planted: Planted) -> Outcome:
+    redactor = Redactor()
+
     def drafted() -> tuple[str, tuple[str, ...]]:
-        told = story.read(planted.path)
-        assert told is not None
+        found = story.read(planted.path)
+        assert found is not None
+        told = without_secrets(found.mapped, redactor.redact)
         heading = Heading(
             id="HO-20261116-000000-c74cc080", session="c74cc080", channel="harbour",
             created="2026-11-16T00:00:00Z", kind="auto", cwd=told.cwd,

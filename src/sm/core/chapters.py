@@ -23,8 +23,10 @@ SMALLEST_LIST = 80
 FIRST_OF_A_FOLDER = 8
 """What the newest file of a folder weighs more; the next one half of it, and so on."""
 MANY_ALIKE = 3
-LAST_OUTPUTS, OLD_OUTPUT = 3, 240
-"""Of so many tools what they printed is told; of those before, so many bytes."""
+LAST_OUTPUTS, OUTPUT, OLD_OUTPUT = 3, 1_200, 240
+"""Of so many tools what they printed is told, in so many bytes; of those before, in so many."""
+UTTERANCE = 6_000
+"""Bytes of what the agent said in the last exchanges, each time."""
 ASKED = 600
 """Bytes of a request; it stands whole where the document begins."""
 SAID = 300
@@ -323,10 +325,9 @@ def _in_brief(last: Sequence[Utterance]) -> list[str]:
     old = set(outputs[:-LAST_OUTPUTS])
 
     def shown(number: int, utterance: Utterance) -> str:
-        if number in old:
-            return cut(utterance.text, OLD_OUTPUT)
-        is_asked = not utterance.is_output and utterance.who != AGENT
-        return cut(utterance.text, ASKED) if is_asked else utterance.text
+        if utterance.is_output:
+            return cut(utterance.text, OLD_OUTPUT if number in old else OUTPUT)
+        return cut(utterance.text, UTTERANCE if utterance.who == AGENT else ASKED)
 
     return [f"{u.who}: {shown(n, u)}" for n, u in enumerate(last)]
 

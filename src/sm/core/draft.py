@@ -5,13 +5,13 @@ what else is essential as it is, and the rest shares what is left, each part sho
 The same facts give the same document. It says of itself that no agent wrote it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sm.core import chapters
 from sm.core.chapters import Chapter, When
 from sm.core.shortening import Item, brief, code, count, cut, fenced, listed, size
-from sm.core.story import Request, Story
+from sm.core.story import Request, Story, reworded
 
 BUDGET, SMALLEST = 30_000, 4_000
 LONG_REQUEST = 8_192
@@ -71,6 +71,14 @@ class Around:
     background: tuple[str, ...] = ()
     """Tasks the agent has told of as running."""
 
+    def mapped(self, change: Callable[[str], str]) -> "Around":
+        """With every text in it changed, always in the same order."""
+        return Around(
+            carried=reworded(self.carried, change),
+            git=change(self.git),
+            background=tuple(change(task) for task in self.background),
+        )
+
 
 def compose(
     story: Story,
@@ -81,7 +89,10 @@ def compose(
     folder: str = "",
     when: When,
 ) -> Draft:
-    """The document, in at most ``budget`` bytes; ``folder`` is where it will lie, if known."""
+    """The document, in at most ``budget`` bytes; ``folder`` is where it will lie, if known.
+
+    Of texts without secrets: what is cut here is not recognised as one any more.
+    """
     around = around or Around()
     asked = _Asked(requests=(*around.carried, *story.requests), budget=budget, folder=folder)
     goal = Chapter(title="Goal: what was asked, word for word", render=lambda _: asked.text(when))

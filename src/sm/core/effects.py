@@ -190,6 +190,8 @@ class QueueNotice:
     repeatable: ClassVar[bool] = True
     to: SessionId
     message: Message
+    longest: int | None = None
+    """Characters of its text, once secrets are taken out of it; None: all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,15 +23,30 @@ class PersonNotice:
     """It means nothing any more once the session is back, or ended."""
 
 
-def notice(session: Session, to: SessionId, about: str, words: str, now: float) -> QueueNotice:
-    """A message from sm itself to another session, telling of this one."""
+OWN_WORDS = "[sm] "
+
+
+def notice(
+    session: Session,
+    to: SessionId,
+    about: str,
+    words: str,
+    now: float,
+    *,
+    longest: int | None = None,
+) -> QueueNotice:
+    """A message from sm itself to another session, telling of this one.
+
+    Nothing it quotes is shortened here: what is left of a secret could not be taken out any more.
+    """
     key = f"{session.id}:{to}:{about}:{words}"
     return QueueNotice(
         to=to,
         message=Message(
-            id=derived_id(key), to=to, sender_name="sm", text=f"[sm] {words}", queued_at=now,
+            id=derived_id(key), to=to, sender_name="sm", text=f"{OWN_WORDS}{words}", queued_at=now,
             notify=False,
         ),
+        longest=None if longest is None else len(OWN_WORDS) + longest,
     )  # fmt: skip
 
 

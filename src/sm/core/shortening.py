@@ -10,6 +10,10 @@ from dataclasses import dataclass
 _TICKS = re.compile(r"`+")
 _MARK_SIZE = 40
 """What a note of something left out may take."""
+END, BESIDE_JOINT = 8_000, 4_000
+"""Characters of a very long text that are kept of its head, and of its tail; and how many of each
+may be a part of something that was cut."""
+_JOINT = "\n\x1d\x1d\x1d\n"
 
 
 def size(text: str) -> int:
@@ -25,6 +29,20 @@ def cut(text: str, limit: int) -> str:
     head = whole[: kept // 2].decode(errors="ignore")
     tail = whole[len(whole) - (kept - kept // 2) :].decode(errors="ignore")
     return f"{head}\n… {len(whole) - kept} bytes left out …\n{tail}"
+
+
+def ends(text: str) -> str:
+    """Of a very long text its head and its tail, so wide that secrets can still be taken out.
+
+    To be ``joined`` after that: what a cut may have left of a secret stands at the joint.
+    """
+    return text if len(text) <= 2 * END else f"{text[:END]}{_JOINT}{text[-END:]}"
+
+
+def joined(text: str) -> str:
+    """What ``ends`` left, without what may be half of something."""
+    head, joint, tail = text.partition(_JOINT)
+    return f"{head[:-BESIDE_JOINT]}\n…\n{tail[BESIDE_JOINT:]}" if joint else text
 
 
 def brief(text: str, limit: int) -> str:

@@ -4,7 +4,8 @@ Facts only, in the order of time; nothing here is a judgement of ours. An agent'
 part of it. How the facts become a document is not known here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
+    """Its texts are whole, or the wide ends of very long ones: secrets are taken out before
+    anything is shortened."""
+
     context: str = ""
     """The agent's own name for the context."""
     cwd: str = ""
@@ -144,3 +148,29 @@ class Story:
     is_answered: bool = True
     """Whether the agent said something after the last request."""
     summaries: tuple[Summary, ...] = ()
+
+    def mapped(self, change: Callable[[str], str]) -> "Story":
+        """With every text in it changed that may be shortened; always in the same order."""
+        return replace(
+            self,
+            requests=reworded(self.requests, change),
+            todos=tuple(replace(one, text=change(one.text)) for one in self.todos),
+            decisions=tuple(replace(one, text=change(one.text)) for one in self.decisions),
+            commands=tuple(
+                replace(one, line=change(one.line), said=change(one.said)) for one in self.commands
+            ),
+            failures=tuple(
+                replace(one, what=change(one.what), error=change(one.error))
+                for one in self.failures
+            ),
+            troubles=tuple(replace(one, text=change(one.text)) for one in self.troubles),
+            unfinished=tuple(replace(one, what=change(one.what)) for one in self.unfinished),
+            last=tuple(replace(one, text=change(one.text)) for one in self.last),
+            earlier=tuple(change(text) for text in self.earlier),
+            last_words=change(self.last_words),
+            summaries=tuple(replace(one, text=change(one.text)) for one in self.summaries),
+        )
+
+
+def reworded(asked: tuple[Request, ...], change: Callable[[str], str]) -> tuple[Request, ...]:
+    return tuple(replace(one, text=change(one.text)) for one in asked)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, assert_never
 
 from sm.core.effects import (
@@ -41,6 +42,7 @@ from sm.core.ids import SessionId
 from sm.core.journal import PendingEffect
 from sm.core.state import Session, State
 from sm.engine.archivist import Archivist
+from sm.engine.cleaning import in_brief
 from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher
 from sm.engine.loop import Loop, UnknownSessionError
@@ -151,9 +153,11 @@ class Actor:
         """A notice quotes what one agent said last, and another's model is given it."""
         if not isinstance(pending.effect, QueueNotice):
             return pending
-        message = pending.effect.message
-        clean = replace(message, text=await asyncio.to_thread(self._redact, message.text))
-        return replace(pending, effect=replace(pending.effect, message=clean))
+        message, longest = pending.effect.message, pending.effect.longest
+        shortened = partial(in_brief, limit=longest or 0, redact=self._redact)
+        clean = self._redact if longest is None else shortened
+        message = replace(message, text=await asyncio.to_thread(clean, message.text))
+        return replace(pending, effect=replace(pending.effect, message=message))
 
     async def _commit(self, pending: PendingEffect, outcome: Event) -> None:
         if isinstance(pending.effect, QueueNotice) and isinstance(outcome, NoticeQueued):

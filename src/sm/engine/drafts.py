@@ -13,6 +13,7 @@ from sm.core.inline import ESSENCE
 from sm.core.passage import AUTO, Handoff
 from sm.core.state import Session
 from sm.core.story import Request, Story
+from sm.engine.cleaning import without_secrets
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Clock, Dialects, Handoffs
 
@@ -65,7 +66,7 @@ class Drafts:
         except (RefusedError, NotFoundError):
             story = Story()
         heading = self._heading(session, handoff.id)
-        around = self._around(session)
+        story, around = self._clean(story, self._around(session))
         whole, essence = (
             self._composed(story, heading, budget, around, folder) for budget in (BUDGET, ESSENCE)
         )
@@ -82,7 +83,8 @@ class Drafts:
         _check(budget)
         story = self._story(path, (session.agent,))
         heading = self._heading(session, name or self._id(session.context.id or session.id))
-        return self._composed(story, heading, budget, self._around(session), folder)
+        story, around = self._clean(story, self._around(session))
+        return self._composed(story, heading, budget, around, folder)
 
     def _heading(self, session: Session, name: str) -> Heading:
         return Heading(
@@ -118,11 +120,18 @@ class Drafts:
             transcript=str(path),
         )
         git = self.handoffs.git(cwd) if Path(cwd).is_dir() else ""
-        return self._composed(story, heading, budget, Around(git=git))
+        story, around = self._clean(story, Around(git=git))
+        return self._composed(story, heading, budget, around)
+
+    def _clean(self, story: Story, around: Around) -> tuple[Story, Around]:
+        return without_secrets(
+            lambda change: (story.mapped(change), around.mapped(change)), self.redact
+        )
 
     def _composed(
         self, story: Story, heading: Heading, budget: int, around: Around, folder: str = ""
     ) -> Draft:
+        # Once more of the whole: parts of a secret may have come together in it.
         draft = compose(story, heading, budget=budget, around=around, folder=folder, when=moment)
         asides = tuple(replace(aside, text=self.redact(aside.text)) for aside in draft.asides)
         return Draft(text=self.redact(draft.text), asides=asides)

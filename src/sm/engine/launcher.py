@@ -31,6 +31,7 @@ from sm.core.passage import Handoff
 from sm.core.state import Session
 from sm.core.terminal import Pane, View
 from sm.engine.adoption import Adopter, Logs
+from sm.engine.cleaning import in_brief
 from sm.engine.inquest import Inquest, is_replaced
 from sm.engine.looking import look_at
 from sm.engine.ports import Clock, Dialects, Processes, Terminal
@@ -73,9 +74,10 @@ class Folders(Logs, Protocol):
         """The same, unless environments are kept until their sessions end."""
 
 
-def in_words(process: Process) -> str:
+def in_words(process: Process, redact: Callable[[str], str]) -> str:
     """A process as it is named to an agent."""
-    return f"process {process.pid}: {' '.join(process.command) or process.name}"[:COMMAND_LENGTH]
+    command = " ".join(process.command) or process.name
+    return in_brief(f"process {process.pid}: {command}", COMMAND_LENGTH, redact)
 
 
 def _prompt(session: Session, handoff: Handoff, survivors: tuple[str, ...]) -> str:
@@ -155,7 +157,7 @@ class Launcher:
     def _left_of(self, processes: Sequence[Process]) -> tuple[str, ...]:
         """Those of them that are still there, in words."""
         left = [one for one in processes if self._processes.started(one.pid) == one.started]
-        return tuple(self._redact(in_words(one)) for one in left)
+        return tuple(in_words(one, self._redact) for one in left)
 
     async def start_again(
         self,

@@ -21,6 +21,7 @@ from sm.core.retelling import Room
 from sm.core.shortening import count, cut, size
 from sm.core.state import Level, Session
 from sm.core.story import Request
+from sm.engine.cleaning import without_secrets
 from sm.engine.drafts import Drafts, moment
 from sm.engine.sources import Log, Snapshot, Sources
 
@@ -32,7 +33,6 @@ NO_ROUTE = "all of it: no route is left to tell its agent anything"
 _TELLING = (Route.PASTE, Route.DOORBELL, Route.STOP_REPLY)
 """What the first words of a recovery may come by; other routes carry only what is urgent."""
 _SHRINK, _TRIES = 0.8, 16
-_BETWEEN = "\n\x1e\x1e\x1e\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Recollection:
         sources.add_ended(ended)
         remains = self._remains(session, crash, sources)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
-        clean = self._without_secrets(remains)
+        clean = without_secrets(remains.mapped, self.drafts.redact)
         prompt, note = self._prompt(clean, room), self._note(clean, carried)
         if not carried:
             sources.skipped.append(NO_ROUTE)
@@ -203,29 +203,6 @@ class Recollection:
             return "", ""
         sources.used.append(f"last handoff {handoff}")
         return text, kept.path if kept else ""
-
-    def _without_secrets(self, remains: Remains) -> Remains:
-        """Before anything is shortened: half a secret is not recognised any more."""
-        texts: list[str] = []
-
-        def kept(text: str) -> str:
-            texts.append(text)
-            return text
-
-        remains.mapped(kept)
-        clean = iter(self._redacted(texts))
-        return remains.mapped(lambda _: next(clean))
-
-    def _redacted(self, texts: list[str]) -> list[str]:
-        """All at once: a secret may reach from one text into the next. Apart where that takes the
-        border between them with it."""
-        clean = self.drafts.redact(_BETWEEN.join(texts)).split(_BETWEEN)
-        if len(clean) == len(texts):
-            return clean
-        if len(texts) < 2:
-            return [self.drafts.redact(text) for text in texts]
-        half = len(texts) // 2
-        return [*self._redacted(texts[:half]), *self._redacted(texts[half:])]
 
 
 def _budget(session: Session, window: int, percent: float) -> int:

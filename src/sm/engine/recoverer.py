@@ -228,7 +228,7 @@ class Recoverer:
         what that has started."""
         anew = {one.pid for one in self._processes.tree(new)} if new is not None else set()
         found = [one for one in self._processes.marked(session.id) if one.pid not in anew]
-        return tuple(self._recollection.drafts.redact(in_words(one)) for one in found)
+        return tuple(in_words(one, self._recollection.drafts.redact) for one in found)
 
     async def plan(
         self,

@@ -17,8 +17,11 @@ from sm.core.state import Session
 from sm.core.usage import is_news
 from sm.engine.adoption import Adopter
 from sm.engine.archivist import Archivist
+from sm.engine.cleaning import in_brief
 from sm.engine.loop import Loop, ignore_outcome
 from sm.engine.ports import Dialect, Dialects, Inbox
+
+TASK_LENGTH = 200
 
 
 class Reports:
@@ -67,10 +70,12 @@ class Reports:
             return await self._greet(session, dialect, event, hook)
         if isinstance(event, TurnEnded) and event.tasks:
             # What runs in the background is told to the next context.
-            clean = await asyncio.to_thread(lambda tasks: [*map(self._redact, tasks)], event.tasks)
-            event = replace(event, tasks=tuple(clean))
+            event = replace(event, tasks=await asyncio.to_thread(self._clean, event.tasks))
         after = await self._loop.post(session_id, event, hook=hook)
         return _answer(after, dialect, event)
+
+    def _clean(self, tasks: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(in_brief(task, TASK_LENGTH, self._redact) for task in tasks)
 
     async def take_stray(
         self, payload: bytes, *, hook: HookId, at: float, answerable: bool = False

@@ -114,13 +114,13 @@ def test_a_new_context_names_its_source_and_transcript() -> None:
 
 def test_a_prompt_shows_which_message_it_carries() -> None:
     """The id at the envelope's fixed place is the proof of delivery."""
-    prompt = envelope.wrap(MESSAGE, "ada", "x" * 500)
+    prompt = envelope.wrap(MESSAGE, "ada", "xy " * 200)
     told = {**SAMPLES["UserPromptSubmit"], "prompt": prompt}
 
     assert decoded(told) == PromptAccepted(
         hook=reporter("UserPromptSubmit", told),
         message=MESSAGE,
-        opening=prompt[:120],
+        opening=prompt[: prompt.index(" ", 120)],
         quoted=(MESSAGE,),
     )
 
@@ -218,7 +218,7 @@ def test_what_is_neither_a_hook_nor_a_status_line_is_refused(window: object) -> 
         ("Bash", {"command": "a\n  b"}, "Bash: a b"),
         ("Write", {"file_path": "f.txt", "content": "y" * 1000}, "Write: f.txt"),
         ("AskUserQuestion", {"questions": [{"question": "Which way?"}]}, None),
-        ("Bash", {"command": "z" * 1000}, "Bash: " + "z" * 194),
+        ("Bash", {"command": "z" * 1000 + " z"}, "Bash: " + "z" * 1000),
         ("Odd", {"command": 5}, "Odd"),
         ("Odd", ["no object"], "Odd"),
         ("Odd", None, "Odd"),
@@ -236,11 +236,24 @@ def test_a_dialog_says_what_it_asks(tool: str, tool_input: object, question: str
 def test_a_stop_tells_last_words_and_background_work() -> None:
     """The turn's end is not the work's end while a background task runs."""
     told = SAMPLES["Stop stop_hook_active=False background task"]
-    long = {**told, "last_assistant_message": "w" * 900}
+    long = {**told, "last_assistant_message": "w" * 900 + " end"}
 
     assert decoded(long) == TurnEnded(
-        hook=reporter("Stop", told), last_words="w" * 500, tasks=("sleep 6",)
+        hook=reporter("Stop", told), last_words="w" * 900, tasks=("sleep 6",)
     )
+
+
+@pytest.mark.parametrize("before", range(470, 500))
+def test_no_word_is_cut_in_two(before: int) -> None:
+    """Half a token is not recognised as one any more."""
+    told = SAMPLES["Stop stop_hook_active=False background task"]
+    text = "w" * before + " ghp_0123456789 " + "w " * 400
+
+    ended = decoded({**told, "last_assistant_message": text})
+
+    assert isinstance(ended, TurnEnded)
+    assert ended.last_words.split()[1] == "ghp_0123456789"
+    assert len(ended.last_words) < 520
 
 
 def test_missing_fields_are_no_error() -> None:

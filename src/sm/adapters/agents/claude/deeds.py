@@ -23,12 +23,11 @@ from sm.adapters.agents.claude.calls import (
 )
 from sm.adapters.agents.claude.entries import Block
 from sm.core.redirections import written_by
+from sm.core.shortening import ends
 from sm.core.story import Command, Decision, Failure, Todo, TouchedFile, Trouble, Unfinished
 
 STOPS = frozenset({"TaskStop", "KillShell", "KillBash"})
 OUTPUTS = frozenset({"TaskOutput", "BashOutput", "AgentOutput"})
-SHOWN = 600
-"""Characters of an error that are kept: its head and its tail."""
 _STATUS = re.compile(r"(?:Error: )?Exit code (\d+)\n?")
 _REFUSED = re.compile(
     r"The user doesn't want to (?:proceed with this tool use|take this action)"
@@ -100,7 +99,7 @@ class Deeds:
         elif call.name == "TaskCreate":
             self._created(call, text, told)
         elif call.name == "AskUserQuestion" and text:
-            self.decisions.append(Decision(text=shortened(text), at=seconds(at)))
+            self.decisions.append(Decision(text=ends(text), at=seconds(at)))
         elif call.name in OUTPUTS and "<status>running" not in text and "<status>" in text:
             self.ended(call.input.task_id or call.input.bash_id)
 
@@ -184,13 +183,13 @@ class Deeds:
         said = error[found.end() :] if found else error
         only_no = status == 1 and not said.strip()
         if call.name == "Bash":
-            self._ran(call, at, shortened(said), failed=not only_no, status=status)
+            self._ran(call, at, ends(said.strip()), failed=not only_no, status=status)
         if only_no:
             return
         known = self._failures.pop(call.what, None)
         self._failures[call.what] = Failure(
             what=call.what,
-            error=shortened(error),
+            error=ends(error.strip()),
             at=seconds(at),
             tries=known.tries + 1 if known else 1,
         )
@@ -237,17 +236,10 @@ class Deeds:
             known.subject = told.subject or known.subject
 
 
-def shortened(text: str) -> str:
-    text = text.strip()
-    if len(text) <= SHOWN:
-        return text
-    return f"{text[: SHOWN // 3]} … {text[-SHOWN * 2 // 3 :]}"
-
-
 def _last_line(text: str) -> str:
     if text.startswith(_CLIENTS_OWN):
         return ""
-    return text.rstrip().rpartition("\n")[2][:160]
+    return ends(text.rstrip().rpartition("\n")[2])
 
 
 def _whole(path: str, cwd: str) -> str:

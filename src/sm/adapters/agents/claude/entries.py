@@ -19,7 +19,7 @@ HEAD = 700
 """The call a result answers is named this near to its beginning, or the record is decoded."""
 _ANSWERS = re.compile(rb'"tool_use_id":"([^"\\]+)"')
 _TIME = b'"timestamp":"'
-TAIL, LAST_LINE = 600, 160
+TAIL = 600
 """Bytes before a record's time in which the end of what was printed is looked for; how much of
 its last line is kept."""
 _MATTERS = (b'"isSidechain":true', b'"content":"Command ', b'"text":"Async agent launched')
@@ -166,4 +166,4 @@ def _last_line(line: bytes, end: int) -> str:
         text: str = _strings.decode(b'"' + printed[begin + 2 :])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
-    return text.strip()[:LAST_LINE]
+    return text.strip()

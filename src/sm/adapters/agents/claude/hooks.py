@@ -6,6 +6,7 @@ tools read and wrote (up to megabytes) is skipped, not built.
 """
 
 import json
+import re
 
 import msgspec
 
@@ -36,6 +37,8 @@ OPENING_LENGTH = 120
 LAST_WORDS_LENGTH = 500
 QUESTION_LENGTH = 200
 TARGET_LENGTH = 2_000
+
+_WORD = re.compile(r"\S{,4096}")
 
 _ENDS = frozenset({"UserPromptSubmit", "Stop"})
 _LEAVING = frozenset({"prompt_input_exit", "logout"})
@@ -191,7 +194,7 @@ def _prompt_accepted(told: _Payload, hook: Hook) -> PromptAccepted:
     return PromptAccepted(
         hook=hook,
         message=message_in(prompt),
-        opening=prompt[:OPENING_LENGTH],
+        opening=_beginning(prompt, OPENING_LENGTH),
         quoted=envelope.quoted_in(prompt),
     )
 
@@ -199,7 +202,7 @@ def _prompt_accepted(told: _Payload, hook: Hook) -> PromptAccepted:
 def _turn_ended(told: _Payload, hook: Hook) -> TurnEnded:
     return TurnEnded(
         hook=hook,
-        last_words=(told.last_assistant_message or "")[:LAST_WORDS_LENGTH],
+        last_words=_beginning(told.last_assistant_message or "", LAST_WORDS_LENGTH),
         tasks=tuple(map(_task, told.background_tasks or ())),
     )
 
@@ -212,14 +215,20 @@ def _task(told: msgspec.Raw) -> str:
         # Another kind's own form: that something runs is still known.
         return "a task"
     words = task.command or task.description or task.type or "a task"
-    return " ".join(words.split())[:QUESTION_LENGTH]
+    return " ".join(words.split())
 
 
 def _question(told: _Payload) -> str:
     """What the dialog asks, in one line: ``Bash: touch x``."""
     tool = told.tool_name or "a tool"
     subject = " ".join(_subject(told.tool_input).split())
-    return f"{tool}: {subject}"[:QUESTION_LENGTH] if subject else tool
+    return _beginning(f"{tool}: {subject}", QUESTION_LENGTH) if subject else tool
+
+
+def _beginning(text: str, length: int) -> str:
+    """About so many characters, and no half word: half a secret is not recognised later."""
+    rest = _WORD.match(text, length)
+    return text[: rest.end() if rest else length]
 
 
 def _subject(tool_input: msgspec.Raw) -> str:

@@ -14,14 +14,13 @@ from sm.adapters.agents.claude.calls import seconds
 from sm.adapters.agents.claude.deeds import Deeds
 from sm.adapters.agents.claude.entries import Answered, Block, Entry
 from sm.core.decisions import stated
+from sm.core.shortening import ends
 from sm.core.story import AGENT, Decision, Request, Story, Summary, Utterance
 
 LAST_RECORDS = 60
 """Of which the last exchanges are made."""
-LONGEST_UTTERANCE = 6_000
-LONGEST_RESULT = 1_200
-MOST_SAID, LONGEST_SAID = 200, 1_000
-"""What the agent said before the last exchanges: so often, in so many characters."""
+MOST_SAID = 200
+"""What the agent said before the last exchanges: so often."""
 _LARGEST_SHOWN = 300_000
 """Of a larger record in the last exchanges only its size is told."""
 
@@ -115,7 +114,7 @@ class _Teller:
         self._replies += 1
         if at >= self._words_at:
             self._words, self._words_at = text, at
-        self._said.append((at, _cut(text, LONGEST_SAID)))
+        self._said.append((at, ends(text)))
         for sentence in stated(text):
             # Said again, it stands where it was said last.
             self._decisions.pop(sentence, None)
@@ -236,17 +235,9 @@ def _of(entry: Entry) -> Iterator[Utterance]:
         return
     for block in _blocks(entry.message.content):
         if block.type == "tool_result":
-            told = _cut(calls.plain(block.content), LONGEST_RESULT)
+            told = ends(calls.plain(block.content).strip("\n"))
             yield Utterance(who="tool", text=told, is_output=True)
         elif entry.type == "assistant" and block.type == "text":
-            yield Utterance(who=AGENT, text=_cut(block.text, LONGEST_UTTERANCE))
+            yield Utterance(who=AGENT, text=ends(block.text.strip("\n")))
         elif block.type == "tool_use":
             yield Utterance(who=AGENT, text=f"→ {calls.describe(block)}")
-
-
-def _cut(text: str, longest: int) -> str:
-    text = text.strip("\n")
-    if len(text) <= longest:
-        return text
-    left_out = len(text) - longest
-    return f"{text[: longest // 2]}\n… {left_out} characters left out …\n{text[-longest // 2 :]}"
