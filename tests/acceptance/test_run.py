@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.claude import BOX
-from tests.kit.runs import Run, Task, run_desk, told
+from tests.kit.runs import FULL, Run, Task, run_desk, told
 from tests.kit.tmux import wait_until
 from tests.prove import runs, walkaway
 
@@ -39,6 +39,30 @@ def test_the_persons_arguments_stay_and_their_prompt_does_not() -> None:
             assert _has(words, pair)
         assert task.request not in words
         assert words[-1].startswith("Continue from where you left off.")
+
+
+def test_what_the_first_context_finished_the_third_does_not_do_again() -> None:
+    """Its document tells what became of every request, not of the last context's alone."""
+    with run_desk() as desk:
+        done = desk.cwd / "three.txt"
+        run = desk.run("--", "demo", "--delay", "0", "%task 5 echo t-{} >> three.txt")
+        wait_until(lambda: done.exists() and done.read_text().count("t-") == 5, 20)
+        run.wait_idle()
+        for handoffs in (1, 2):
+            run.sm("send", run.name, f"please note {handoffs}\n%usage {FULL}\n%say fine")
+            wait_until(lambda n=handoffs: _rotated(run, n), 30, seen=run.report)  # type: ignore[misc]
+            run.wait_idle()
+
+        document = Path(run.handoffs()[-1]["document"]).read_text()
+        assert done.read_text().split() == [f"t-{n}" for n in range(1, 6)]
+        before = document.partition("## Before this context")[2].partition("\n## ")[0]
+        assert "echo t-5 >> three.txt" in before
+        assert run.handoffs()[0]["document"] in before
+
+
+def _rotated(run: Run, times: int) -> bool:
+    found = run.handoffs()
+    return len(found) == times and bool(found[-1]["state"] == "done")
 
 
 def test_two_runs_in_one_project_are_never_mixed_up() -> None:

@@ -13,6 +13,7 @@ from tests.prove.walkaway import (
     LEVELS,
     TASK,
     Task,
+    configure,
     contexts_with_task,
     finish,
     side_by_side,
@@ -167,3 +168,33 @@ def test_three_sessions_side_by_side_go_on_with_their_own(sm: Sm) -> None:
 
     assert verdict.holds, (verdict, words)
     assert all(len(sm.json("handoffs", f"w{n}x")) >= 2 for n in (1, 2, 3)), words
+
+
+def test_what_the_first_context_finished_the_third_does_not_do_again(sm: Sm) -> None:
+    """Its document tells what became of every request, not of the last context's alone."""
+    configure(sm, '[handoff]\ncooldown = "0s"\ndeadline = "0s"\n')
+    task = "%task 5 echo t-{} >> three.txt"
+    sm.run(
+        "new", "three", "--agent", "demo", "--auto-handoff", "--prompt", task,
+        "--", "--window", "20000", "--delay", "0",
+    )  # fmt: skip
+    done = sm.work / "three.txt"
+    wait_until(lambda: done.exists() and done.read_text().count("t-") == 5, 20)
+    sm.run("wait", "three")
+    for handoffs in (1, 2):
+        sm.run("send", "three", f"please note {handoffs}\n%usage 15901\n%say fine")
+        wait_until(lambda n=handoffs: rotated(sm, n), 30)  # type: ignore[misc]
+        sm.run("wait", "three")
+
+    document = Path(sm.json("handoffs", "three")[-1]["document"]).read_text()
+    first = sm.json("handoffs", "three")[0]["document"]
+    assert done.read_text().split() == [f"t-{n}" for n in range(1, 6)]
+    before = document.partition("## Before this context")[2].partition("\n## ")[0]
+    assert "echo t-5 >> three.txt" in before
+    assert first in before
+    assert "answered in context 1" in document
+
+
+def rotated(sm: Sm, times: int) -> bool:
+    found = sm.json("handoffs", "three")
+    return len(found) == times and found[-1]["state"] == "done"

@@ -1,5 +1,7 @@
 """Each part of an automatic document by itself."""
 
+from dataclasses import replace
+
 from sm.core import chapters
 from sm.core.shortening import size
 from sm.core.story import (
@@ -17,6 +19,7 @@ from sm.core.story import (
 )
 
 WHOLE = 10**6
+ASKED = Request(text="go", at=1.0)
 
 
 def when(at: float) -> str:
@@ -31,7 +34,7 @@ def test_begun_items_come_first() -> None:
 
 def test_the_next_actions_follow_from_what_is_open() -> None:
     story = Story(
-        requests=(Request(text="go", at=1.0),),
+        requests=(ASKED,),
         todos=(Todo(text="now", is_begun=True), Todo(text="later")),
         unfinished=(
             Unfinished(kind="tool call without a result", what="make x", at=2.0),
@@ -40,7 +43,7 @@ def test_the_next_actions_follow_from_what_is_open() -> None:
         commands=(Command(line="make y", at=3.0, is_failed=True),),
     )
 
-    assert chapters.next_actions(story).render(WHOLE).splitlines() == [
+    assert chapters.next_actions(story, ASKED).render(WHOLE).splitlines() == [
         "1. Go on with the latest request above; the agent's last words are under State.",
         "2. `make x` was begun and has no result: see whether it took effect before you repeat it.",
         "3. Look after what still runs: see In flight.",
@@ -51,12 +54,20 @@ def test_the_next_actions_follow_from_what_is_open() -> None:
 
 
 def test_a_request_without_an_answer_is_the_next_action() -> None:
-    story = Story(requests=(Request(text="go", at=1.0),), is_answered=False)
+    story = Story(requests=(ASKED,), is_answered=False)
 
-    assert "nothing was done after it" in chapters.next_actions(story).render(WHOLE)
-    assert "Nobody has asked" in chapters.next_actions(Story()).render(WHOLE)
-    before = chapters.next_actions(Story(), is_asked=True).render(WHOLE)
+    assert "nothing was done after it" in chapters.next_actions(story, ASKED).render(WHOLE)
+    assert "Nobody has asked" in chapters.next_actions(Story(), None).render(WHOLE)
+    before = chapters.next_actions(Story(), ASKED).render(WHOLE)
     assert before.startswith("1. Go on with the latest request above")
+
+
+def test_what_was_answered_is_not_to_be_done_again() -> None:
+    answered = replace(ASKED, answered_in=2)
+
+    told = chapters.next_actions(Story(), answered).render(WHOLE)
+
+    assert told.startswith("1. The latest request was answered in context 2: do what is left of it")
 
 
 def test_the_state_ends_with_the_agents_last_words() -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from sm.adapters.handoffs.folders import HandoffFolders
+from sm.core.ids import HandoffId
+from sm.core.inline import ESSENCE
 from sm.core.state import PastContext, Session
-from sm.core.story import Request, Story
+from sm.core.story import Command, Request, Story
 from sm.engine.drafts import Drafts
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Dialect
@@ -38,6 +40,17 @@ class Dialects(ScriptedDialects):
 
     def named(self, agent: str) -> Dialect:
         return Telling(self.world, agent, proves=True)
+
+
+@dataclass(slots=True)
+class Working(Telling):
+    def read_story(self, transcript_path: Path) -> Story | None:
+        return worked(transcript_path.read_text(), float(transcript_path.stem))
+
+
+class WorkedDialects(Dialects):
+    def named(self, agent: str) -> Dialect:
+        return Working(self.world, agent, proves=True)
 
 
 @pytest.fixture
@@ -114,6 +127,68 @@ async def test_what_was_asked_last_is_there_however_long_ago(
 
     assert "\nhow it began\n" in text
     assert "\nwhat came then\n" in text
+
+
+def worked(text: str, at: float) -> Story:
+    """One turn that came to its end: what was asked, and a command of that name."""
+    return Story(
+        requests=(Request(text=text, at=at),),
+        commands=(Command(line=f"make {text}", at=at),),
+        last_words=f"{text} is done",
+        ended_at=at + 1,
+        answered_at=at + 1,
+        is_at_rest=True,
+    )
+
+
+async def test_what_came_of_earlier_contexts_is_told(drafts: Drafts, tmp_path: Path) -> None:
+    """Where each was answered, what was done, and where the document of then is."""
+    dialects = WorkedDialects(World(LoopClock().now))
+    drafts = replace(drafts, dialects=dialects)
+    kept = drafts.handoffs.keep_text(IDLE.id, HandoffId("HO-1"), "# Goal\n" + LONG, 100_000)
+    session = having(tmp_path, "tax", "reader", "wheel")
+    first, second = session.lineage
+    session = replace(session, lineage=(replace(first, how="handoff HO-1"), second))
+
+    draft = await drafts.of_session(session, 30_000)
+
+    before = draft.text.partition("## Before this context")[2].partition("\n## ")[0]
+    assert before.index("- `make tax` → ok") < before.index("- `make reader` → ok")
+    assert kept.path in before
+    assert "tax is done" in before
+    assert re.search("answered in context 1:\n\n```\ntax\n", draft.text)
+    assert re.search("answered in context 3:\n\n```\nwheel\n", draft.text)
+
+
+@pytest.mark.parametrize("contexts", [3, 6, 12])
+async def test_what_is_done_is_told_however_long_ago_and_in_however_little(
+    drafts: Drafts, tmp_path: Path, contexts: int
+) -> None:
+    """The last thing done for the first request, and for those that stand in the document."""
+    drafts = replace(drafts, dialects=WorkedDialects(World(LoopClock().now)))
+    names = [f"part {n} of a request that says something" for n in range(contexts)]
+    session = having(tmp_path, *names)
+
+    for budget in (30_000, ESSENCE):
+        text = (await drafts.of_session(session, budget)).text
+        told = [n for n in range(contexts) if f"`make {names[n]}`" in text]
+        assert {0, *range(contexts - 3, contexts)} <= set(told), (budget, told)
+        assert len(text.encode()) <= budget
+
+
+@pytest.mark.parametrize("before", range(95, 145))
+async def test_no_secret_of_an_earlier_context_is_told(
+    drafts: Drafts, tmp_path: Path, before: int
+) -> None:
+    """Wherever a list cuts it."""
+    hiding = replace(
+        drafts,
+        dialects=WorkedDialects(World(LoopClock().now)),
+        redact=lambda text: text.replace("hunter2", "[redacted:password]"),
+    )
+    session = having(tmp_path, f"{'x' * before} hunter2 {'y ' * 200}", "now")
+
+    assert "hunt" not in (await hiding.of_session(session, 30_000)).text
 
 
 async def test_a_transcript_that_is_gone_is_not_missed(drafts: Drafts, tmp_path: Path) -> None:

@@ -12,7 +12,16 @@ from math import log2
 
 from sm.core.decisions import sureness
 from sm.core.shortening import Item, brief, chosen, code, count, cut, fenced, listed, size
-from sm.core.story import AGENT, Command, Failure, Story, TouchedFile, Unfinished, Utterance
+from sm.core.story import (
+    AGENT,
+    Command,
+    Failure,
+    Request,
+    Story,
+    TouchedFile,
+    Unfinished,
+    Utterance,
+)
 
 When = Callable[[float], str]
 LINE = 220
@@ -56,9 +65,9 @@ def todos(story: Story) -> Chapter:
     return Chapter(title="Open todo items", render=lambda limit: listed(items, limit))
 
 
-def next_actions(story: Story, *, is_asked: bool = False) -> Chapter:
-    """``is_asked``: something was asked before the story begins."""
-    lines = [_first_step(story, is_asked=is_asked)]
+def next_actions(story: Story, latest: Request | None) -> Chapter:
+    """``latest``: what was asked last, in whatever context."""
+    lines = [_first_step(story, latest)]
     halves = [u for u in story.unfinished if _is_half(u)]
     lines += [
         f"{code(brief(u.what, LINE))} was begun and has no result: see whether it took effect"
@@ -76,12 +85,18 @@ def next_actions(story: Story, *, is_asked: bool = False) -> Chapter:
     return Chapter(title="Next actions", render=lambda limit: listed(items, limit))
 
 
-def _first_step(story: Story, *, is_asked: bool) -> str:
-    if not story.requests and not is_asked:
+def _first_step(story: Story, latest: Request | None) -> str:
+    if latest is None:
         return "Nobody has asked for anything yet."
     if story.requests and not story.is_answered:
         return "Begin with the latest request above: nothing was done after it."
-    return "Go on with the latest request above; the agent's last words are under State."
+    words = "the agent's last words are under State."
+    if latest.answered_in is not None:
+        return (
+            f"The latest request was answered in context {latest.answered_in}: do what is left of"
+            f" it, and nothing again that is done; {words}"
+        )
+    return f"Go on with the latest request above; {words}"
 
 
 def _is_half(one: Unfinished) -> bool:
@@ -159,7 +174,7 @@ def _file_items(touched: Sequence[TouchedFile], cwd: str) -> list[Item]:
     items: list[Item] = []
     of_folder: Counter[str] = Counter()
     for age, file in enumerate(reversed(touched)):
-        path, times = _seen_from(cwd, file.path), file.changes or file.reads
+        path, times = seen_from(cwd, file.path), file.changes or file.reads
         folder = path.rpartition("/")[0]
         of_folder[folder] += 1
         weight = 4 * (1 - age / len(touched)) + min(log2(1 + times), 3.0)
@@ -180,20 +195,20 @@ def _grouped(items: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def _seen_from(cwd: str, path: str) -> str:
+def seen_from(cwd: str, path: str) -> str:
     return path.removeprefix(f"{cwd}/") if cwd else path
 
 
 def commands(story: Story) -> Chapter:
     count = len(story.commands)
     items = [
-        Item(text=_command(c, story.cwd), weight=_command_weight(c, count - n, count))
+        Item(text=command_told(c, story.cwd), weight=command_weight(c, count - n, count))
         for n, c in enumerate(story.commands)
     ]
     return Chapter(title="Commands", share=5, render=lambda limit: listed(items, limit))
 
 
-def _command_weight(command: Command, age: int, count: int) -> float:
+def command_weight(command: Command, age: int, count: int) -> float:
     """What does something says more than what only looks; the last few tell where it stands."""
     recent = 10.0 * (1 - age / count)
     if age <= 3:
@@ -203,7 +218,8 @@ def _command_weight(command: Command, age: int, count: int) -> float:
     return 10.0 + recent + 3 * min(log2(command.runs), 5.0)
 
 
-def _command(command: Command, cwd: str) -> str:
+def command_told(command: Command, cwd: str) -> str:
+    """A line of a list: what was run, and what came of it."""
     often = f", run {command.runs}×" if command.runs > 1 else ""
     took = f" in {command.seconds:.0f} s" if command.seconds and command.seconds >= 1 else ""
     if command.is_background:
@@ -228,7 +244,7 @@ def failures(story: Story, when: When) -> Chapter:
     ]
     told = _without_repeats(story.failures)
     items = [
-        Item(text=_failure(f, others, story.cwd), weight=_failure_weight(f, len(told) - n))
+        Item(text=failure_told(f, others, story.cwd), weight=_failure_weight(f, len(told) - n))
         for n, (f, others) in enumerate(told)
     ]
 
@@ -261,7 +277,8 @@ def _failure_weight(failure: Failure, age: int) -> float:
     return weight / 20 if failure.is_mended else weight
 
 
-def _failure(failure: Failure, others: int, cwd: str) -> str:
+def failure_told(failure: Failure, others: int, cwd: str) -> str:
+    """A line of a list: what did not work, and why; ``others`` failed like it."""
     what, tried = _shown(failure.what, cwd), _times(failure.tries)
     alike = f" ({others} others failed alike)" if others else ""
     if failure.is_mended:

@@ -8,8 +8,9 @@ The same facts give the same document. It says of itself that no agent wrote it.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sm.core import chapters
+from sm.core import chapters, earlier
 from sm.core.chapters import Chapter, When
+from sm.core.earlier import Earlier
 from sm.core.shortening import Item, brief, code, count, cut, fenced, listed, size
 from sm.core.story import Request, Story, reworded
 
@@ -67,6 +68,8 @@ class Around:
 
     carried: tuple[Request, ...] = ()
     """Requests of the contexts before this one; the first is where it all began."""
+    earlier: tuple[Earlier, ...] = ()
+    """Those contexts, as far as they are told of, oldest first."""
     git: str = ""
     background: tuple[str, ...] = ()
     """Tasks the agent has told of as running."""
@@ -75,6 +78,7 @@ class Around:
         """With every text in it changed, always in the same order."""
         return Around(
             carried=reworded(self.carried, change),
+            earlier=tuple(one.mapped(change) for one in self.earlier),
             git=change(self.git),
             background=tuple(change(task) for task in self.background),
         )
@@ -94,16 +98,18 @@ def compose(
     Of texts without secrets: what is cut here is not recognised as one any more.
     """
     around = around or Around()
-    asked = _Asked(requests=(*around.carried, *story.requests), budget=budget, folder=folder)
+    requests = (*around.carried, *_own(story, heading))
+    asked = _Asked(requests=requests, budget=budget, folder=folder)
     goal = Chapter(title="Goal: what was asked, word for word", render=lambda _: asked.text(when))
     essential = [
         goal,
         chapters.todos(story),
-        chapters.next_actions(story, is_asked=bool(around.carried)),
+        chapters.next_actions(story, requests[-1] if requests else None),
         chapters.state(story, _facts(heading), when),
         chapters.in_flight(story, around.background, when),
     ]
     shared = [
+        earlier.chapter(around.earlier, when),
         chapters.decisions(story, when),
         chapters.files(story),
         chapters.commands(story),
@@ -116,9 +122,16 @@ def compose(
     left = budget - size(top) - size(_headed(goal, WHOLE))
     parts = {c.title: _headed(c, max(TERSE, min(ESSENTIAL, left // 6))) for c in essential}
     parts |= _shared_out(shared, budget - size(top) - sum(size(p) for p in parts.values()))
-    in_order = [*essential[:4], *shared[:4], essential[4], *shared[4:]]
+    in_order = [*essential[:4], *shared[:5], essential[4], *shared[5:]]
     text = top + "".join(parts[chapter.title] for chapter in in_order)
     return Draft(text=text, asides=asked.asides)
+
+
+def _own(story: Story, heading: Heading) -> tuple[Request, ...]:
+    number = heading.context
+    if number is None:
+        return story.requests
+    return earlier.answered([(number, r) for r in story.requests], [(number, story)])
 
 
 def _top(heading: Heading) -> str:
@@ -220,7 +233,7 @@ class _Asked:
         said = [r for r in self._between if len(r.text) >= FEW_WORDS]
         items = [
             Item(
-                text=f"- {_whose(r)}({when(r.at)}) {brief(r.text, 160)}\n",
+                text=f"- {_whose(r)}({when(r.at)}{_answer(r)}) {brief(r.text, 160)}\n",
                 weight=n if len(r.text) >= SAYS_SOMETHING else n / 2,
             )
             for n, r in enumerate(said)
@@ -238,6 +251,7 @@ class _Asked:
             head += f", with {count(request.images, 'picture')} that cannot be kept"
         if request.is_waiting:
             head += ", typed while the agent worked and not given to it yet"
+        head += _answer(request)
         if size(request.text) <= limit:
             return f"{head}:\n\n{fenced(request.text)}\n"
         place = f"{self._folder}/{self._name(request)}" if self._folder else self._name(request)
@@ -251,6 +265,11 @@ class _Asked:
 
 def _whose(request: Request) -> str:
     return f"from the session {brief(request.sender, 60)}, " if request.sender else ""
+
+
+def _answer(request: Request) -> str:
+    number = request.answered_in
+    return "" if number is None else f", answered in context {number}"
 
 
 def _latest(requests: Sequence[Request]) -> int:

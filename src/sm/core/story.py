@@ -20,6 +20,8 @@ class Request:
     """Pictures that came with it; they are not kept."""
     is_waiting: bool = False
     """Typed into a running turn, and not given to the agent yet."""
+    answered_in: int | None = None
+    """The number of the context in which its turn came to its end; None: not yet, or not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,10 @@ class Story:
     last_words: str = ""
     is_answered: bool = True
     """Whether the agent said something after the last request."""
+    answered_at: float = 0.0
+    """When a turn came to its end with the agent's words, the last time; 0: none did."""
+    is_at_rest: bool = False
+    """Whether its last turn came to such an end."""
     summaries: tuple[Summary, ...] = ()
 
     def mapped(self, change: Callable[[str], str]) -> "Story":

@@ -1,21 +1,27 @@
 """Automatic documents: composed from what is on record, shown or handed on; nothing is written."""
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from sm.core.channel import handoff_name
 from sm.core.draft import BUDGET, LATEST, SMALLEST, Around, Aside, Draft, Heading, compose
+from sm.core.earlier import Earlier, answered, is_telling, outcome
+from sm.core.ids import HandoffId
 from sm.core.inline import ESSENCE
 from sm.core.passage import AUTO, Handoff
-from sm.core.state import Session
+from sm.core.state import PastContext, Session
 from sm.core.story import Request, Story
 from sm.engine.cleaning import without_secrets
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Clock, Dialects, Handoffs
+
+TOLD = 4
+"""Of so many contexts before the present one, and of the first, it is told what came of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +32,14 @@ class Written:
     essence: str
     """The same in a few kilobytes."""
     asides: tuple[Aside, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """A context the session has left, and what its transcript tells."""
+
+    past: PastContext
+    story: Story
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +80,7 @@ class Drafts:
         except (RefusedError, NotFoundError):
             story = Story()
         heading = self._heading(session, handoff.id)
-        story, around = self._clean(story, self._around(session))
+        story, around = self._clean(story, self._around(session, story))
         whole, essence = (
             self._composed(story, heading, budget, around, folder) for budget in (BUDGET, ESSENCE)
         )
@@ -83,7 +97,7 @@ class Drafts:
         _check(budget)
         story = self._story(path, (session.agent,))
         heading = self._heading(session, name or self._id(session.context.id or session.id))
-        story, around = self._clean(story, self._around(session))
+        story, around = self._clean(story, self._around(session, story))
         return self._composed(story, heading, budget, around, folder)
 
     def _heading(self, session: Session, name: str) -> Heading:
@@ -99,9 +113,11 @@ class Drafts:
             transcript=session.context.transcript or "",
         )
 
-    def _around(self, session: Session) -> Around:
+    def _around(self, session: Session, story: Story) -> Around:
+        before = self._before(session)
         return Around(
-            carried=self.carried(session),
+            carried=_requests(before, ((session.context.number, story),)),
+            earlier=self._earlier(session, before),
             git=self.handoffs.git(session.cwd),
             background=session.tasks,
         )
@@ -154,32 +170,66 @@ class Drafts:
         return story
 
     def carried(self, session: Session) -> tuple[Request, ...]:
-        """What was asked before this context: how it all began, and what came last.
+        """What was asked before this context: how it all began, and what came last."""
+        return _requests(self._before(session), ())
 
-        However long ago: contexts that sm hands over from one to the next are asked nothing new.
+    def _before(self, session: Session) -> tuple[_Left, ...]:
+        """The first context, and of the others the newest that are told of, oldest first.
+
+        Also older ones, until something was asked: contexts that sm hands over from one to the
+        next are asked nothing new.
         """
-        agents = (session.agent,)
-        paths = [Path(past.transcript) for past in session.lineage if past.transcript]
-        latest: tuple[Request, ...] = ()
-        for path in reversed(paths[1:]):
-            latest = (*self._requests(path, agents), *latest)
-            if len(latest) >= LATEST:
+        first, *others = session.lineage or (None,)
+        latest: list[_Left] = []
+        asked = 0
+        for past in reversed(others):
+            if asked >= LATEST and len(latest) >= TOLD:
                 break
-        first = self._requests(paths[0], agents) if paths else ()
-        return (*(first if len(latest) < LATEST else first[:1]), *latest)
+            latest.append(self._left(session, past))
+            asked += len(latest[-1].story.requests)
+        begun = () if first is None else (self._left(session, first),)
+        return (*begun, *reversed(latest))
 
-    def _requests(self, path: Path, agents: tuple[str, ...]) -> tuple[Request, ...]:
-        try:
-            return self._story(path, agents).requests
-        except (RefusedError, NotFoundError):
+    def _left(self, session: Session, past: PastContext) -> _Left:
+        story = Story()
+        if past.transcript:
             # Agents tidy up after themselves: an old transcript may be gone.
-            return ()
+            with contextlib.suppress(RefusedError, NotFoundError):
+                story = self._story(Path(past.transcript), (session.agent,))
+        return _Left(past=past, story=story)
+
+    def _earlier(self, session: Session, before: Sequence[_Left]) -> tuple[Earlier, ...]:
+        return tuple(
+            Earlier(
+                number=left.past.number,
+                ended_at=left.past.ended_at,
+                how=left.past.how,
+                story=outcome(left.story),
+                document=self._document(session, left.past),
+                transcript=left.past.transcript or "",
+            )
+            for n, left in enumerate(before, 1)
+            if n == len(before) or is_telling(left.story)
+        )
+
+    def _document(self, session: Session, past: PastContext) -> str:
+        """Where the document is that a context was left with."""
+        kind, _, handoff = past.how.partition(" ")
+        kept = self.handoffs.last(session.id, HandoffId(handoff)) if kind == "handoff" else None
+        return kept.path if kept is not None else ""
 
     def _id(self, origin: str) -> str:
         return handoff_name(self.clock.now(), origin)
 
     def _created(self) -> str:
         return f"{datetime.fromtimestamp(self.clock.now(), UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _requests(before: Sequence[_Left], now: tuple[tuple[int, Story], ...]) -> tuple[Request, ...]:
+    """With the context in which each was answered; ``now``: the present one's story."""
+    stories = [(left.past.number, left.story) for left in before]
+    asked = [(number, request) for number, story in stories for request in story.requests]
+    return answered(asked, (*stories, *now))
 
 
 def _check(budget: int) -> None:

@@ -65,6 +65,22 @@ def test_what_was_typed_and_not_given_yet_is_a_request_that_waits(tmp_path: Path
     assert not heard.is_answered
 
 
+def test_a_turn_is_at_its_end_when_the_agent_spoke_last(tmp_path: Path) -> None:
+    """Whoever calls a tool goes on; what was said before it is no end."""
+    works = [asks("go", 0), says("I look.", 1), calls("Bash", "A", 2, command="make")]
+    done = [*works, gives("ok", "A", 3), says("Done.", 4)]
+
+    cut = told(tmp_path, *works, gives("ok", "A", 3))
+    ended = told(tmp_path, *done)
+    asked = told(tmp_path, *done, asks("and this", 5))
+    again = told(tmp_path, *done, asks("and this", 5), calls("Bash", "B", 6, command="ls"))
+
+    assert (cut.answered_at, cut.is_at_rest) == (0.0, False)
+    assert (ended.answered_at, ended.is_at_rest) == (START + 4, True)
+    assert (asked.answered_at, asked.is_at_rest) == (START + 4, False)
+    assert (again.answered_at, again.is_at_rest) == (START + 4, False)
+
+
 def test_our_own_words_are_no_requests(tmp_path: Path) -> None:
     notice = "[sm message 0123456789ab from sm]\nIt fills.\n[end of message 0123456789ab]"
 

@@ -7,6 +7,7 @@ matters what came last, their times decide.
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from sm.adapters.agents.claude import calls, entries, said
@@ -48,6 +49,10 @@ class _Teller:
         self._context = self._cwd = self._branch = self._model = ""
         self._began = self._ended = ""
         self._words, self._words_at, self._active_at = "", "", ""
+        self._steps = count()
+        # Times of a record's steps; where they are the same, their order.
+        self._spoke = self._acted = ("", 0)
+        self._answered_at = ""
 
     def hear(self, line: bytes) -> None:
         record = entries.record(line)
@@ -55,6 +60,7 @@ class _Teller:
             self.heard += 1
             self._last.append(line)
             self._deeds.answered(record.tool_use_id, record.timestamp, record.last_line)
+            self._act(record.timestamp)
         elif record is not None and record.type and not record.is_sidechain:
             self._entry(record, line)
 
@@ -107,11 +113,13 @@ class _Teller:
         for block in blocks:
             if block.type == "tool_use":
                 self._deeds.called(block, at, entry.cwd or self._cwd)
+                self._act(at)
             elif block.type == "text" and block.text.strip():
                 self._spoken(block.text, at)
 
     def _spoken(self, text: str, at: str) -> None:
         self._replies += 1
+        self._spoke = max(self._spoke, (at, next(self._steps)))
         if at >= self._words_at:
             self._words, self._words_at = text, at
         self._said.append((at, ends(text)))
@@ -119,6 +127,14 @@ class _Teller:
             # Said again, it stands where it was said last.
             self._decisions.pop(sentence, None)
             self._decisions[sentence] = Decision(text=sentence, at=seconds(at))
+
+    def _act(self, at: str) -> None:
+        self._acted = max(self._acted, (at, next(self._steps)))
+
+    def _rest(self) -> None:
+        """A turn ends with words: whoever calls a tool goes on."""
+        if self._spoke > self._acted:
+            self._answered_at = self._spoke[0]
 
     def _given(self, entry: Entry) -> None:
         message, at = entry.message, entry.timestamp
@@ -131,6 +147,7 @@ class _Teller:
         results = [block for block in _blocks(message.content) if block.type == "tool_result"]
         for block in results:
             self._deeds.result(block, at, entry.tool_use_result)
+            self._act(at)
         if not results:
             self._asked(entry)
 
@@ -151,6 +168,7 @@ class _Teller:
         prompt = said.prompt(entry)
         if prompt is None or prompt.is_ours:
             return
+        self._rest()
         request = Request(
             text=prompt.text,
             at=seconds(entry.timestamp),
@@ -177,12 +195,14 @@ class _Teller:
         return [queued for queued in self._queued if queued.at > last]
 
     def told(self) -> Story:
+        self._rest()
         done = self._deeds
         advice = [Request(text=text, at=seconds(at)) for text, at in done.advice]
         requests = sorted([*self._requests, *advice], key=lambda request: request.at)
         requests += self._waiting(requests)
         decisions = [*self._decisions.values(), *done.decisions]
         active = seconds(self._active_at)
+        is_answered = not requests or active >= requests[-1].at
         spoken = sorted((_spoken(line) for line in self._last), key=lambda pair: pair[0])
         since = spoken[0][0] if spoken else ""
         return Story(
@@ -205,7 +225,9 @@ class _Teller:
             last=tuple(utterance for _, utterances in spoken for utterance in utterances),
             earlier=tuple(text for at, text in self._said if at < since),
             last_words=self._words,
-            is_answered=not requests or active >= requests[-1].at,
+            is_answered=is_answered,
+            answered_at=seconds(self._answered_at),
+            is_at_rest=is_answered and self._spoke > self._acted,
             summaries=tuple(self._summaries),
         )
 
