@@ -1,6 +1,7 @@
 """The process table, asked about real processes of our own."""
 
 import asyncio
+import errno
 import os
 import pty
 import signal
@@ -13,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from sm.adapters import system
-from sm.adapters.system import ExitWatch, ProcessTable, SystemClock, read_proc, read_ps
+from sm.adapters.system import (
+    ExitWatch,
+    ProcessEntry,
+    ProcessTable,
+    SystemClock,
+    read_proc,
+    read_ps,
+)
 from sm.core.ids import SessionId
 from tests.kit.tmux import wait_until
 
@@ -134,6 +142,27 @@ def test_a_name_with_brackets_and_blanks_does_not_shift_the_fields(tmp_path: Pat
         process.wait()
 
 
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch, sleeper: subprocess.Popen[bytes]) -> int:
+    """The pid of a process of another user, where /proc shows each user only their own."""
+    closed, read = Path(f"/proc/{sleeper.pid}/stat"), Path.read_text
+
+    def denied(path: Path, *args: str | None, **keys: str | None) -> str:
+        if path == closed:
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+        return read(path, *args, **keys)
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    return sleeper.pid
+
+
+@linux
+def test_a_process_that_is_closed_to_us_is_none_of_ours(closed: int) -> None:
+    """After a reboot an agent's pid may be another user's; and others' processes hide no tree."""
+    assert ProcessTable().started(closed) is None
+    assert closed not in {process.pid for process in ProcessTable().tree(os.getpid())}
+
+
 @pytest.fixture(params=["told by the system", "by looking"])
 def watch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ExitWatch:
     """Both ways of noticing an end."""
@@ -213,6 +242,40 @@ async def test_no_handles_are_left_open(sleeper: subprocess.Popen[bytes]) -> Non
         watch.watch(sleeper.pid, start_of(sleeper), lambda: None)
 
     watch.unwatch(sleeper.pid, start_of(sleeper))
+
+    assert open_handles() == before
+
+
+async def test_a_look_that_fails_is_not_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system cannot tell us: no process could be asked at one moment."""
+    monkeypatch.setattr(system, "_open_pidfd", lambda _pid: None)
+    alive = ProcessEntry(started=1, stopped=False, foreground=False)
+    answers: list[ProcessEntry | OSError | None] = [alive, OSError(errno.EAGAIN, "fork"), None]
+
+    def answer(_pid: int) -> ProcessEntry | None:
+        if isinstance(told := answers.pop(0), OSError):
+            raise told
+        return told
+
+    ended = asyncio.Event()
+    ExitWatch(ProcessTable(answer), pause=0.01).watch(0, 1, ended.set)
+
+    await asyncio.wait_for(ended.wait(), 10)
+
+
+@linux
+async def test_a_watch_that_cannot_begin_leaves_no_handle_open(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    """The process could be opened, and nothing more: every try would take one handle away."""
+
+    def exhausted(_pid: int) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    watch, before = ExitWatch(ProcessTable(exhausted)), open_handles()
+
+    with pytest.raises(OSError, match="Too many"):
+        watch.watch(sleeper.pid, 1, lambda: None)
 
     assert open_handles() == before
 

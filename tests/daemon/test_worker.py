@@ -1,14 +1,22 @@
 """The worker, as the daemon runs it: its order at the start and its end."""
 
+import asyncio
+import errno
 import json
 import os
 import socket
 import subprocess
 import sys
 
+import pytest
+
+from sm.adapters.store import StoreDamagedError
 from sm.core.ids import SessionId
+from sm.core.journal import NotStoredError
 from sm.daemon.worker import Worker
 from sm.settings.config import Settings
+from tests.engine.rig import FlakyStore, Log, Rig
+from tests.engine.timelapse import TimelapseLoop
 from tests.kit.sm import Sm
 from tests.kit.tmux import wait_until
 
@@ -101,6 +109,40 @@ def test_a_store_deleted_under_the_daemon_is_told_once(fresh: Sm) -> None:
     lines = [json.loads(line) for line in fresh.home.log.read_text().splitlines()]
     [told] = [line for line in lines if line["level"] == "error"]
     assert told["place"] == str(fresh.home.store)
+
+
+class Unprunable(FlakyStore):
+    """What is older than anything cannot be dropped."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    async def prune(self, before: float) -> int:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreDamagedError("store.db is not a readable database"),
+        OSError(errno.EIO, "Input/output error"),
+        NotStoredError("The disk is full"),
+    ],
+)
+def test_a_past_that_cannot_be_dropped_ends_nothing(fresh: Sm, error: Exception) -> None:
+    """It is told, and tried again."""
+    worker, log = Worker(fresh.home, Settings()), Log()
+    worker.log = log
+
+    async def drop() -> None:
+        async with Rig(store=Unprunable(error)).running() as engine:
+            await worker.drop_past(engine)
+
+    with asyncio.Runner(loop_factory=TimelapseLoop) as runner:
+        runner.run(drop())
+
+    assert log.lines == ["The past could not be dropped"]
 
 
 def test_an_agent_that_is_started_while_the_daemon_stops_knows_where_to_report(fresh: Sm) -> None:

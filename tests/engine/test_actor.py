@@ -63,7 +63,7 @@ class Stage:
         recollection = Recollection(drafts=archivist.drafts, log=lambda *_: [])
         recoverer = Recoverer(
             self.world, processes, dialects, launcher, recollection, LoopClock(),
-            at_once=4, sessions=lambda: self.loop.sessions,
+            at_once=4, session=self.session, sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(), message=store.message,
             keep_crash=self.keep_crash,
         )  # fmt: skip

@@ -1,8 +1,9 @@
 """What can be asked of sm, answered when it is on the disk."""
 
 import asyncio
+import errno
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 from sm.engine.ports import Store
 from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, Rig, new, said, tick
+from tests.engine.timelapse import TimelapseLoop
+from tests.engine.world import NoFolders
 
 FIRST = said().id
 
@@ -198,3 +201,40 @@ async def test_a_session_that_ended_before_the_retention_is_let_go(rig: Rig, sto
         assert sorted(rig.folders.prepared) == kept
         with pytest.raises(UnknownSessionError):
             engine.session(SessionId("old"))
+
+
+@dataclass(slots=True)
+class LargeFolders(NoFolders):
+    """It takes long to remove them, and may fail."""
+
+    hindrance: OSError | None = None
+
+    def discard(self, session: SessionId) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, TimelapseLoop)
+        assert loop.in_thread, "everything else waits for it"
+        if self.hindrance is not None:
+            raise self.hindrance
+        NoFolders.discard(self, session)
+
+
+async def test_a_session_whose_files_could_not_be_removed_is_let_go_later(
+    rig: Rig, flaky: FlakyStore
+) -> None:
+    """As long as they are there it is known: by the next time, or the next daemon."""
+    folders = rig.folders = LargeFolders()
+    async with rig.running() as engine:
+        await rig.start(engine)
+        await engine.sessions.kill("ada", by="you")
+        await asyncio.sleep(100)
+        folders.hindrance = OSError(errno.EIO, "Input/output error")
+        with pytest.raises(OSError, match="Input/output"):
+            await engine.prune(engine.clock.now())
+        folders.hindrance = None
+    assert [session.id for session in await flaky.sessions()] == [ADA]
+
+    async with rig.running() as engine:
+        await engine.prune(engine.clock.now())
+
+        assert list(engine.loop.sessions) == await flaky.sessions() == []
+        assert rig.folders.prepared == {}

@@ -13,7 +13,7 @@ from sm.core.launch import AgentLine
 from sm.core.message import MessageState
 from sm.core.state import Session, State
 from sm.engine.engine import Engine
-from sm.engine.recoverer import READY_WITHIN
+from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN
 from sm.redaction.redactor import Redactor
 from tests.engine.rig import ADA, TERMS, FlakyStore, Rig, said
 from tests.engine.world import Agent
@@ -208,6 +208,44 @@ async def test_an_agent_that_never_gets_ready_does_not_hold_up_the_others(rig: R
         await asyncio.sleep(READY_WITHIN + 3)
 
         assert [agent.revivals for agent in agents] == [1, 1]
+
+
+async def test_one_that_is_ended_while_it_waits_for_room_is_gone_at_once(rig: Rig) -> None:
+    """Its pane too: the end waits behind the recovery, and that for agents that start."""
+    rig.recovery_terms = replace(AUTO, at_once=1)
+    async with rig.running() as engine:
+        names = [SessionId(name) for name in ("ada", "bob", "eve")]
+        agents = [await rig.start(engine, name) for name in names]
+        for agent in agents:
+            agent.die(status=9)
+            agent.hooks.clear()
+            await engine.watch.inspect(agent.session)
+        assert await engine.loop.wait_until(lambda: agents[0].revivals == 1, READY_WITHIN)
+
+        await engine.sessions.kill("bob", by="you")
+        await asyncio.sleep(2 * LOOK_FOR_ROOM)
+        assert [call for call in rig.world.calls if call.startswith("kill")] == ["kill bob"]
+
+        await rig.deliver(engine, agents[0])
+        await asyncio.sleep(2 * LOOK_FOR_ROOM)
+        assert [agent.revivals for agent in agents] == [1, 0, 1], "the one behind it is next"
+
+
+async def test_those_that_wait_for_room_come_in_their_order(rig: Rig) -> None:
+    rig.recovery_terms = replace(AUTO, at_once=1)
+    async with rig.running() as engine:
+        names = [SessionId(f"ada{n}") for n in range(5)]
+        agents = [await rig.start(engine, name) for name in names]
+        for agent in agents:
+            agent.die(status=9)
+            await engine.watch.inspect(agent.session)
+        while not all(agent.revivals for agent in agents):
+            await engine.loop.next_commit()
+            for agent in agents:
+                await rig.deliver(engine, agent)
+
+        again = [call for call in rig.world.calls if call.startswith("relaunch")]
+        assert again == [f"relaunch {name}" for name in names]
 
 
 async def test_a_taken_message_that_is_not_on_record_is_told_again(rig: Rig) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sm.core.crash import Cause, Manner, RecoveryRules, RecoveryState
+from sm.core.events import RecoveryRequested
 from sm.core.ids import RecoveryId, SessionId
 from sm.core.message import MessageState
 from sm.core.state import Session, State
@@ -14,7 +15,7 @@ from sm.engine.engine import Engine
 from sm.engine.naming import RefusedError
 from sm.engine.recoveries import Past
 from tests.core.samples import message
-from tests.engine.rig import ADA, BOB, TERMS, Rig, new
+from tests.engine.rig import ADA, BOB, TERMS, DiskFullError, FlakyStore, Rig, new
 from tests.engine.world import Agent
 
 ID = RecoveryId("r1")
@@ -139,6 +140,24 @@ async def test_what_was_lent_for_nothing_is_not_kept(rig: Rig) -> None:
         assert ADA not in rig.folders.prepared
 
 
+async def test_what_was_lent_for_a_request_that_was_not_stored_is_not_kept(
+    rig: Rig, flaky: FlakyStore
+) -> None:
+    """Nobody would remove it; and the next one to ask lends theirs."""
+    rig.folders.keeps = False
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        del rig.folders.prepared[ADA]
+        flaky.failures, flaky.failing = 1, RecoveryRequested
+
+        with pytest.raises(DiskFullError):
+            await ask(engine, environment={"TOKEN": "old"})
+        assert ADA not in rig.folders.prepared
+
+        await ask(engine, environment={"TOKEN": "new"})
+        assert rig.folders.prepared[ADA]["TOKEN"] == "new"
+
+
 async def test_a_plan_does_nothing(rig: Rig) -> None:
     """Also of a session that is well: so that one can see beforehand."""
     async with rig.running() as engine:
@@ -221,6 +240,24 @@ async def test_a_killed_runs_environment_is_kept_only_where_it_is_to_be(
 
         mine = {"HOME": "/home/you", "SM_SESSION": "run1"}
         assert rig.folders.prepared.get(run) == (mine if keeps else None)
+
+
+async def test_a_killed_run_is_not_ours_before_its_agent_would_report_to_us(rig: Rig) -> None:
+    """The disk is full: with the wrapper's identity it would be brought back for nobody."""
+    run = SessionId("run1")
+    async with rig.running() as engine:
+        await rig.start(engine)
+        rig.folders.lend(run, {"HOME": "/home/you", "SM_SESSION": "the wrapper's"})
+        killed = left(engine.session(ADA))
+        rig.folders.full = True
+        with pytest.raises(OSError, match="No space left"):
+            await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
+        rig.folders.full = False
+
+        again = await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
+
+        assert again is not None
+        assert rig.folders.prepared[run]["SM_SESSION"] == "run1"
 
 
 async def test_a_name_that_is_taken_is_not_given_twice(rig: Rig) -> None:

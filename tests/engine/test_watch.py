@@ -1,6 +1,7 @@
 """What no hook tells is seen: silent ends, dialogs, deaths. What is known is not looked at."""
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,7 +12,7 @@ from sm.core.terminal import Sign
 from sm.core.turn import STATUS_FOLLOWS_WITHIN
 from sm.engine.engine import Engine
 from sm.engine.watch import EVERY, SETTLED
-from tests.engine.rig import ADA, FlakyStore, Rig, new
+from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new
 from tests.engine.world import Agent
 
 
@@ -214,6 +215,49 @@ async def test_a_death_that_could_not_be_stored_is_told_again(ada: Seen) -> None
     await asyncio.sleep(10)
 
     assert ada.state() is State.CRASHED
+
+
+async def test_a_death_that_could_not_be_looked_into_is_asked_for_again(ada: Seen) -> None:
+    """Too many files were open at that moment. An idle agent is looked at by nobody else."""
+    ada.agent.die()
+    ada.rig.processes.trouble[ada.agent.pane.pid] = OSError(errno.EMFILE, "Too many open files")
+    ada.rig.processes.watched[ada.agent.pane.pid]()
+    await asyncio.sleep(3 * EVERY)
+    assert ada.state() is State.IDLE
+
+    ada.rig.processes.trouble.clear()
+    await asyncio.sleep(2 * EVERY)
+
+    assert ada.state() is State.CRASHED
+
+
+async def test_a_death_that_cannot_be_looked_into_hides_no_other(ada: Seen) -> None:
+    """Each is asked for by itself."""
+    bob = await ada.rig.start(ada.engine, BOB)
+    await asyncio.sleep(1)
+    ada.rig.processes.trouble[ada.agent.pane.pid] = OSError(errno.EIO, "Input/output error")
+    ada.agent.die()
+    bob.die()
+    for agent in (ada.agent, bob):
+        ada.rig.processes.watched[agent.pane.pid]()
+    await asyncio.sleep(3 * EVERY)
+
+    assert ada.engine.session(BOB).state is State.CRASHED
+
+
+async def test_a_process_that_cannot_be_watched_yet_is_later(ada: Seen) -> None:
+    """Without an end to the watching of all others, and without waiting for news of any session."""
+    bob = ada.agent.pane.pid + 1
+    ada.rig.processes.trouble[bob] = OSError(errno.EMFILE, "Too many open files")
+    agent = await ada.rig.start(ada.engine, BOB)
+    assert agent.pane.pid == bob
+    await asyncio.sleep(10 * EVERY)
+    assert bob not in ada.rig.processes.watched
+
+    ada.rig.processes.trouble.clear()
+    await asyncio.sleep(2 * EVERY)
+
+    assert bob in ada.rig.processes.watched
 
 
 async def test_a_screen_that_could_not_be_stored_is_seen_again(ada: Seen) -> None:

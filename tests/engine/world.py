@@ -7,6 +7,7 @@ and writes what its model was given into its transcript a moment later.
 """
 
 import asyncio
+import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -647,11 +648,15 @@ class ProcessTable:
     world: World
     booted: float | None = None
     watched: dict[int, Callable[[], None]] = field(default_factory=dict)
+    trouble: dict[int, OSError] = field(default_factory=dict)
+    """What comes of asking for a process, by its pid."""
 
     def _at(self, pid: int) -> Agent:
         return next(a for a in self.world.agents.values() if a.pane.pid == pid)
 
     def started(self, pid: int) -> int | None:
+        if pid in self.trouble:
+            raise self.trouble[pid]
         server = self.world.server
         if server is not None and pid == server.pid:
             return self.world.server_tick
@@ -698,6 +703,8 @@ class ProcessTable:
         return agent.dead
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
+        if pid in self.trouble:
+            raise self.trouble[pid]
         self.watched[pid] = ended
 
     def unwatch(self, pid: int, started: int) -> None:
@@ -883,6 +890,8 @@ class NoFolders:
     """Environments, until their sessions end."""
     trouble: OSError | None = None
     """What comes of reading one."""
+    full: bool = False
+    """Nothing can be written."""
 
     hook_command: Path = Path("/home/bin/hook")
 
@@ -913,6 +922,8 @@ class NoFolders:
         return dict(self.prepared[session])
 
     def lend(self, session: SessionId, environment: Mapping[str, str]) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
         self.prepared[session] = environment
 
     def discard(self, session: SessionId) -> None:

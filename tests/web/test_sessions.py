@@ -2,9 +2,16 @@
 
 import secrets
 import socket
+from dataclasses import replace
 
 import pytest
 
+from sm.core.crash import Cause, Crash, Recovery
+from sm.core.ids import RecoveryId
+from sm.core.recovery import TIMER
+from sm.core.state import Exit, State
+from sm.web.sessions import goal
+from tests.core.samples import IDLE, NOON
 from tests.kit.tmux import wait_until
 from tests.web.conftest import NOBODY, Web
 
@@ -122,6 +129,25 @@ def test_waiting_gives_up_with_the_state_it_found(web: Web) -> None:
 def test_a_wait_without_meaning_is_refused(web: Web, query: str) -> None:
     """Not a wait for ever."""
     assert web.call("GET", f"/sessions/ada/wait?{query}").status == 400
+
+
+CRASHED = replace(
+    IDLE, state=State.CRASHED, exit=Exit(status=9, signal=None, intended=False), pane=None
+)
+BROUGHT_BACK = Recovery(
+    id=RecoveryId("r1"), by="sm", asked_at=NOON,
+    crash=Crash(at=NOON, cause=Cause.UNKNOWN, words="it crashed"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", ["idle", "ended"])
+def test_a_wait_goes_on_while_a_crashed_agent_is_about_to_come_back(wanted: str) -> None:
+    """Only a crash that stays is the end of it."""
+    is_there = goal(wanted, IDLE)
+
+    assert not is_there(CRASHED.with_timer(TIMER, NOON + 5))
+    assert not is_there(CRASHED.with_recovery(BROUGHT_BACK))
+    assert is_there(CRASHED)
 
 
 def test_an_agent_that_reports_nothing_cannot_be_waited_for_idle(web: Web) -> None:

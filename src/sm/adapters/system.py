@@ -37,14 +37,21 @@ class ProcessEntry:
 
 
 def read_proc(pid: int) -> ProcessEntry | None:
-    """Linux."""
+    """Linux. Another user's may be closed to us: then it is none of ours, and as good as none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     # ESRCH instead of a missing file: the process ended while we read.
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
-    # The program's name may hold blanks and brackets; nothing after its last bracket does.
-    fields = stat.rpartition(")")[2].split()
+    return _entry(_fields(stat))
+
+
+def _fields(stat: str) -> list[str]:
+    """What follows the program's name, which may hold blanks and brackets itself."""
+    return stat.rpartition(")")[2].split()
+
+
+def _entry(fields: list[str]) -> ProcessEntry | None:
     state, group, terminal_group, started = fields[0], fields[2], fields[5], fields[19]
     if state in "ZXx":
         return None
@@ -80,18 +87,19 @@ def list_proc() -> list[Process]:
 
 
 def _process(pid: int) -> Process | None:
-    entry = read_proc(pid)
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return None
+    fields = _fields(stat)
+    entry = _entry(fields)
     if entry is None:
         return None
     name = stat[stat.index("(") + 1 : stat.rindex(")")]
     return Process(
         pid=pid,
-        parent=int(stat.rpartition(")")[2].split()[1]),
+        parent=int(fields[1]),
         started=entry.started,
         name=name,
         command=tuple(os.fsdecode(word) for word in command.split(b"\0")[:-1]),
@@ -303,7 +311,8 @@ class ExitWatch:
         self._watches: dict[tuple[int, int], Cancel] = {}
 
     def watch(self, pid: int, started: int, ended: Callable[[], None]) -> None:
-        """Call back, never before this returns; watching the same process again replaces it."""
+        """Call back, never before this returns; watching the same process again replaces it.
+        Raises OSError where it cannot be looked at now."""
         self.unwatch(pid, started)
 
         def end() -> None:
@@ -324,15 +333,17 @@ class ExitWatch:
             cancel()
 
     def _begin(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
-        handle = _open_pidfd(pid)
-        # Asked after opening: from here on the handle cannot mean another process.
-        if self._processes.started(pid) != started:
+        with contextlib.ExitStack() as unused:
+            handle = _open_pidfd(pid)
             if handle is not None:
-                os.close(handle)
-            return asyncio.get_running_loop().call_soon(end).cancel
-        if handle is None:
-            return self._poll(pid, started, end)
-        return _watch_pidfd(handle, end)
+                unused.callback(os.close, handle)
+            # Asked after opening: from here on the handle cannot mean another process.
+            if self._processes.started(pid) != started:
+                return asyncio.get_running_loop().call_soon(end).cancel
+            if handle is None:
+                return self._poll(pid, started, end)
+            unused.pop_all()
+            return _watch_pidfd(handle, end)
 
     def _poll(self, pid: int, started: int, end: Callable[[], None]) -> Cancel:
         loop = asyncio.get_running_loop()
@@ -340,13 +351,20 @@ class ExitWatch:
 
         def look() -> None:
             nonlocal timer
-            if self._processes.started(pid) != started:
+            if self._has_ended(pid, started):
                 end()
             else:
                 timer = loop.call_later(self._pause, look)
 
         timer = loop.call_later(self._pause, look)
         return lambda: timer.cancel()
+
+    def _has_ended(self, pid: int, started: int) -> bool:
+        try:
+            return self._processes.started(pid) != started
+        except OSError:
+            # Not known now: looked at again.
+            return False
 
 
 def _open_pidfd(pid: int) -> int | None:

@@ -228,13 +228,17 @@ class Worker:
         """Let go of the past, now and then."""
         while True:
             await asyncio.sleep(PRUNE_EVERY)
-            before = time.time() - seconds(self.settings.archive.retention)
-            try:
-                dropped = await engine.prune(before)
-            except NotStoredError as error:
-                self.log.warning("The past could not be dropped", why=str(error))
-            else:
-                self.log.info("Dropped what is older than the retention", rows=dropped)
+            await self.drop_past(engine)
+
+    async def drop_past(self, engine: Engine) -> None:
+        """What is older than the retention. What cannot be dropped now is the next time."""
+        before = time.time() - seconds(self.settings.archive.retention)
+        try:
+            dropped = await engine.prune(before)
+        except (StoreError, NotStoredError, OSError) as error:
+            self.log.warning("The past could not be dropped", why=str(error))
+        else:
+            self.log.info("Dropped what is older than the retention", rows=dropped)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:

@@ -159,6 +159,7 @@ class Engine:
             ),
             clock,
             at_once=recovery_terms.at_once,
+            session=self.session,
             sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(),
             message=store.message,
@@ -321,10 +322,11 @@ class Engine:
         Says how many rows and sessions that were."""
         rows = await self.store.prune(before)
         over = [s.id for s in self.loop.sessions if _was_over(s, before)]
-        await self.loop.forget(over)
+        # Files first: those of a session that nobody knows of any more would stay for good.
         for session_id in over:
             await self.snapshots.forget(session_id)
-            self._folders.discard(session_id)
+            await asyncio.to_thread(self._folders.discard, session_id)
+        await self.loop.forget(over)
         return rows + len(over)
 
 

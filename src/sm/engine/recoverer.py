@@ -5,6 +5,7 @@ elsewhere. Nothing is started beside an agent that lives.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -78,6 +79,7 @@ class Recoverer:
         clock: Clock,
         *,
         at_once: int,
+        session: Callable[[SessionId], Session],
         sessions: Callable[[], Iterable[Session]],
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
@@ -91,21 +93,24 @@ class Recoverer:
         self._recollection = recollection
         self._clock = clock
         self._at_once = at_once
+        self._session = session
         self._sessions = sessions
         self._next_commit = next_commit
         self._message = message
         self._keep_crash = keep_crash
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
+        self._queue: list[SessionId] = []
+        """Those that wait for room, the next one first."""
 
     async def recover(self, session: Session, effect: RecoverAgent) -> Event:
         """Start the agent again, or find it already started by a daemon that died."""
         recovery = session.recovery
         if recovery is None or recovery.id != effect.recovery or session.alive:
             return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
-        await self._room(session.id)
+        await self._room(session.id, recovery.id)
         # Asked for anew: it may have been ended while we waited.
-        session = next((s for s in self._sessions() if s.id == session.id), session)
+        session = self._session(session.id)
         if session.alive or session.recovery is None or session.recovery.id != effect.recovery:
             return RecoveryFailed(recovery=effect.recovery, reason="the recovery is over")
         self._held[session.id] = recovery.id
@@ -119,14 +124,21 @@ class Recoverer:
             self._launcher.forget_unkept(session.id)
             return RecoveryFailed(recovery=recovery.id, reason=str(error))
 
-    async def _room(self, session: SessionId) -> None:
-        """Wait until few enough agents are being started: a wave of them starves everybody."""
-        while self._starting(session) >= self._at_once:
-            try:
-                async with asyncio.timeout(LOOK_FOR_ROOM):
-                    await self._next_commit()
-            except TimeoutError:
-                continue
+    async def _room(self, session: SessionId, recovery: RecoveryId) -> None:
+        """Wait until few enough agents are being started: a wave of them starves everybody. One
+        after another, and no longer than it is wanted: its end would wait behind it."""
+        self._queue.append(session)
+        try:
+            while _is_asked(self._session(session), recovery) and not self._is_next(session):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_FOR_ROOM):
+                        await self._next_commit()
+        finally:
+            self._queue.remove(session)
+
+    def _is_next(self, session: SessionId) -> bool:
+        # Only the first one counts: a wave of them would look at everybody at every commit.
+        return self._queue[0] == session and self._starting(session) < self._at_once
 
     def _starting(self, besides: SessionId) -> int:
         since, count = self._clock.now() - READY_WITHIN, 0

@@ -1,7 +1,6 @@
 """Recoveries as people ask for them: what can be brought back, how, and the request itself."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,15 +109,26 @@ class Recoveries:
         Returns when that is stored; what became of it, the session tells.
         """
         session = naming.find(reference, self._loop.sessions)
+        is_kept = await asyncio.to_thread(self._is_kept, session)
+        # From here to the post nothing is waited for: nobody else asks meanwhile.
         known = await self._loop.stored(
             lambda: _has(self._loop.session(session.id), recovery_id) or None
         )
+        session = self._loop.session(session.id)
         if known is not None:
-            return self._loop.session(session.id)
+            return session
         self._refuse_impossible(session)
-        self._lend(session, environment)
-        asked = RecoveryRequested(id=recovery_id, by=by, manner=manner)
-        return await self._loop.post(session.id, asked)
+        if not is_kept:
+            self._lend(session, environment)
+        try:
+            return await self._loop.post(
+                session.id, RecoveryRequested(id=recovery_id, by=by, manner=manner)
+            )
+        except Exception:
+            # Whatever kept it from being stored: lent for this one try.
+            if not is_kept:
+                self._environments.forget_unkept(session.id)
+            raise
 
     async def plan(
         self, reference: str, manner: Manner | None
@@ -138,7 +148,9 @@ class Recoveries:
             raise RefusedError(f"{session.name}: {error}") from None
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
-        """Make a session ours whose wrapper was killed; None if it was ours already."""
+        """Make a session ours whose wrapper was killed; None if it was ours already. Raises OSError
+        where it cannot be told that it is ours: with the wrapper's own identity, nobody would hear
+        its agent."""
         await self._learn({left.cwd})
         known = any(session.id == left.id for session in self._loop.sessions)
         if known:
@@ -160,8 +172,12 @@ class Recoveries:
 
     def _own(self, session: SessionId) -> None:
         """What its agent was started with names the wrapper: from now on it is to name us."""
-        with contextlib.suppress(OSError):  # not kept: whoever brings it back lends theirs
-            self._lent(session, self._environments.environment(session))
+        try:
+            environment = self._environments.environment(session)
+        except FileNotFoundError:
+            # Not kept: whoever brings it back lends theirs.
+            return
+        self._lent(session, environment)
 
     def _refuse_switched_off(self) -> None:
         if not self._terms.rules.enabled:
@@ -189,8 +205,6 @@ class Recoveries:
 
     def _lend(self, session: Session, environment: Mapping[str, str] | None) -> None:
         """Where the agent's own environment is not kept, that of whoever asks has to do."""
-        if self._is_kept(session):
-            return
         if environment is None:
             raise RefusedError(f"{session.name}: {_NOT_KEPT}")
         self._lent(session.id, environment)

@@ -72,20 +72,32 @@ class Watch:
 
     # --- processes -----------------------------------------------------------------------
 
-    def follow(self) -> None:
-        """Be told when an agent's process ends; forget those of finished sessions."""
+    def follow(self) -> bool:
+        """Be told when an agent's process ends; forget those of finished sessions. False if one
+        could not be followed yet."""
+        followed = True
         for session in self._loop.sessions:
             process = session.pane and (session.pane.pid, session.pane.started)
             if session.alive and process and self._followed.get(session.id) != process:
                 # An agent that came back at once: its death was seen by nobody here.
                 self._let_go(session.id)
-                self._followed[session.id] = process
-                self._processes.watch(*process, self._died(session.id))
+                followed &= self._follow_one(session.id, process)
             elif session.exit is not None and session.id in self._followed:
                 self._let_go(session.id)
                 self._seen.pop(session.id, None)
                 if session.state is State.ENDED:
                     self._launcher.forget(session.id)
+        return followed
+
+    def _follow_one(self, session_id: SessionId, process: tuple[int, int]) -> bool:
+        try:
+            self._processes.watch(*process, self._died(session_id))
+        except OSError as error:
+            # No file handle is left, perhaps: that must not end the watching.
+            self._log.warning("A process cannot be watched", session=session_id, exc_info=error)
+            return False
+        self._followed[session_id] = process
+        return True
 
     def _let_go(self, session_id: SessionId) -> None:
         """Of the process that was followed, if one was."""
@@ -99,12 +111,13 @@ class Watch:
     async def _watch_deaths(self) -> None:
         while True:
             session_id = await self._deaths.get()
-            # A process dies once: what could not be stored now would never be told again.
-            while not await self.inspect(session_id):
-                await asyncio.sleep(EVERY)
+            if not await self.inspect(session_id):
+                # A process dies once: nobody would tell it again. The others need not wait for it.
+                asyncio.get_running_loop().call_later(EVERY, self._died(session_id))
 
     async def inspect(self, session_id: SessionId) -> bool:
-        """Ask whether the agent is there, and tell what is new; False if that was not stored."""
+        """Ask whether the agent is there, and tell what is new; False if that could not be asked
+        or was not stored."""
         try:
             session = self._loop.session(session_id)
         except UnknownSessionError:
@@ -115,7 +128,7 @@ class Watch:
             event = await self._launcher.check(session)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A check failed", session=session_id, exc_info=error)
-            return True
+            return False
         checked, session = session.pane, self._loop.session(session_id)
         if not session.alive or session.pane != checked:
             # It ended or was started anew while we asked: the answer is about the past.
@@ -150,14 +163,14 @@ class Watch:
 
     async def _watch_screens(self) -> None:
         while True:
-            self.follow()
+            followed = self.follow()
             now = self._loop.clock.now()
             watched = [s for s in self._loop.sessions if _needs_eyes(s, now)]
             for session in watched:
                 if self._is_in_doubt(session):
                     await self._look_safely(session.id)
             hurried = any(_is_interrupting(s) for s in watched)
-            if watched:
+            if watched or not followed:
                 await asyncio.sleep(HURRIED if hurried else EVERY)
             else:
                 await self._loop.next_commit()

@@ -14,6 +14,7 @@ from sm.api.types import (
     SessionDetail,
     SessionView,
 )
+from sm.core import recovery
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
 from sm.core.state import Session, State
@@ -118,7 +119,7 @@ async def kill(call: Call) -> SessionDetail:
 
 async def wait(call: Call) -> SessionDetail:
     session = call.engine.find(call.path("session"))
-    is_there = _goal(call.query["until"], session)
+    is_there = goal(call.query["until"], session)
     within = min(call.query["timeout"], LONGEST_WAIT)
     if not await call.engine.loop.wait_until(
         lambda: is_there(call.engine.session(session.id)), within
@@ -128,8 +129,8 @@ async def wait(call: Call) -> SessionDetail:
     return await _detail(call, call.engine.session(session.id))
 
 
-def _goal(wanted: str, session: Session) -> Callable[[Session], bool]:
-    """What a session is waited for to be. One that is over will not change any more."""
+def goal(wanted: str, session: Session) -> Callable[[Session], bool]:
+    """What a session is waited for to be. One that is over will not change by itself any more."""
     if wanted == "ended":
         return _is_over
     if wanted != "idle":
@@ -143,7 +144,7 @@ def _goal(wanted: str, session: Session) -> Callable[[Session], bool]:
 
 
 def _is_over(session: Session) -> bool:
-    return session.state in (State.ENDED, State.CRASHED)
+    return session.state is State.ENDED or recovery.is_over(session)
 
 
 def _is_settled(session: Session) -> bool:
