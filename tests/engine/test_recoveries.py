@@ -78,6 +78,16 @@ async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words:
         assert str(refused.value).startswith(words)
 
 
+async def test_no_second_session_comes_to_life_under_one_name(rig: Rig) -> None:
+    """A run took the name while nobody could tell it that it was taken."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        rig.runs["0a1b2c3d"] = "ada"
+
+        with pytest.raises(RefusedError, match=f"A run is called ada, too.* sm rename {ADA} NAME"):
+            await ask(engine)
+
+
 async def test_nothing_is_offered_that_would_be_refused(rig: Rig) -> None:
     rig.recovery_terms = replace(TERMS, rules=RecoveryRules(enabled=False))
     async with rig.running() as engine:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.runs import CONFIG, FULL, Desk, Run, Task, alive, contexts, run_desk, told
+from tests.kit.sm import SM
 from tests.kit.tmux import wait_until
 
 QUICK = ("--delay", "0", "--record-delay", "0")
@@ -163,6 +164,33 @@ def test_a_crashed_run_can_be_asked_for_at_once(desk: Desk) -> None:
     assert "back at work" in desk.sm("recover", run.name)
     desk.sm("kill", run.name)
     desk.sm("daemon", "stop")
+
+
+def test_a_name_is_one_sessions_until_it_has_ended(desk: Desk) -> None:
+    """Whether that is a run or in tmux, and also while it is crashed."""
+    session = desk.sm("new", "foo", "--prompt", "%crash SIGKILL").strip()
+    wait_until(lambda: desk.json("show", "foo")["state"] == "crashed")
+    assert "'foo' is taken" in _refused(desk, "--name", "foo", "--", "demo")[1]
+
+    run = _idle(desk, "%say hello")
+    assert f"{run.name} is taken" in _refusal(desk, "rename", session, run.name)
+    assert "'foo' is taken" in _refusal(desk, "rename", run.name, "foo")
+    desk.sm("rename", run.name, "young")
+    wait_until(lambda: any(noted["name"] == "young" for noted in desk.runs()))
+    desk.sm("rename", session, run.name)
+    desk.sm("kill", session)
+    desk.sm("kill", "young")
+    run.ended()
+    desk.sm("daemon", "stop")
+
+
+def _refusal(desk: Desk, *arguments: str) -> str:
+    """What a command says that is refused."""
+    done = subprocess.run(
+        [str(SM), *arguments], env=desk.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout
+    return done.stderr
 
 
 def test_an_agent_that_never_spoke_leaves_nothing_to_bring_back(desk: Desk) -> None:

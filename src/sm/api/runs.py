@@ -86,6 +86,11 @@ def name_of_run(home: Home, run: str) -> str | None:
     return None if found is None else found["name"]
 
 
+def names_of_runs(home: Home) -> dict[str, str]:
+    """By their ids, those of runs that are not over: one that was killed may be brought back."""
+    return {run["id"]: run["name"] for run in runs(home)}
+
+
 def _read(path: Path) -> Run | None:
     try:
         found = json.loads(path.read_bytes())

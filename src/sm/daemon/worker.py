@@ -27,7 +27,7 @@ from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api import scope
-from sm.api.runs import name_of_run, sockets_of_runs
+from sm.api.runs import name_of_run, names_of_runs, sockets_of_runs
 from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
@@ -180,6 +180,7 @@ class Worker:
             log=self.log,
             channels=ChannelBook(self.home.channels, registry(self.settings)),
             run_name=partial(name_of_run, self.home),
+            run_names=partial(names_of_runs, self.home),
         )
 
     def hook_url(self, session: SessionId) -> str | None:

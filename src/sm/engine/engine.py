@@ -99,10 +99,12 @@ class Engine:
         redact_shown: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
         run_name: Callable[[str], str | None],
+        run_names: Callable[[], Mapping[str, str]],
         snapshots: Snapshots,
         snapshot_rules: SnapshotRules,
     ) -> None:
-        """``run_name``: that of a run of ``sm run``, by its id."""
+        """``run_name``: that of a run of ``sm run``, by its id. ``run_names``: of all that are not
+        over, by their ids."""
         self.store = store
         self.terminal = terminal
         self.dialects = dialects
@@ -202,6 +204,7 @@ class Engine:
             identity=identity,
             hook_url=hook_url,
             run_name=run_name,
+            run_names=run_names,
             learn=self.filing.learn,
         )
         self.recoveries = Recoveries(
@@ -215,6 +218,7 @@ class Engine:
             raw_log=folders.raw_log,
             ways=self.sessions.ways,
             learn=self.filing.learn,
+            names_elsewhere=self.sessions.names_elsewhere,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
         self.snapshots = Photographer(

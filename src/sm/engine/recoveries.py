@@ -70,6 +70,7 @@ class Recoveries:
         raw_log: Callable[[SessionId], str],
         ways: Callable[[str], tuple[Way, ...]],
         learn: Callable[[Collection[str]], Awaitable[None]],
+        names_elsewhere: Callable[[SessionId], Collection[str]],
     ) -> None:
         self._loop = loop
         self._recoverer = recoverer
@@ -82,6 +83,7 @@ class Recoveries:
         self._ways = ways
         self._learn = learn
         """Has the channels of folders looked up."""
+        self._names_elsewhere = names_elsewhere
 
     def recoverable(self) -> list[Session]:
         """Every session whose agent died unasked, the one that died last first. Raises
@@ -155,11 +157,11 @@ class Recoveries:
         known = any(session.id == left.id for session in self._loop.sessions)
         if known:
             return None
-        taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
-        is_free = all(session.name != left.name for session in taken)
+        sessions, elsewhere = self._loop.sessions, self._names_elsewhere(left.id)
+        is_free = left.name not in naming.taken(sessions) and left.name not in elsewhere
         event = SessionInherited(
             session=left,
-            name=left.name if is_free else naming.free_name(left.name, taken),
+            name=left.name if is_free else naming.free_name(left.name, sessions, elsewhere),
             evidence=evidence,
             ways=self._ways(left.agent),
             rescue=self._terms.rules,
@@ -193,6 +195,12 @@ class Recoveries:
         if session.state is State.ENDED:
             raise RefusedError(
                 f"{session.name} was ended on purpose. Start a new session with: sm new"
+            )
+        if session.name in self._names_elsewhere(session.id):
+            # It began while we did not run, and could not be told.
+            raise RefusedError(
+                f"A run is called {session.name}, too. Give this one another name first: sm rename"
+                f" {session.id} NAME"
             )
         if session.recovery is not None:
             raise RefusedError(

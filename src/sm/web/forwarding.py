@@ -96,6 +96,9 @@ class Forwarding:
             # Not asked to do it: it would, once it goes on, whatever was done instead.
             return said
         if elsewhere is not None:
+            taken = await self._taken(scope, body, others) if scope["method"] == "PATCH" else None
+            if taken is not None:
+                return taken
             answer = await self._ask(elsewhere, others[elsewhere], scope, body)
             return answer or _unanswered(others[elsewhere])
         own = await _asked(self._app, scope, body)
@@ -106,19 +109,27 @@ class Forwarding:
         return await self._known(scope, body, self._hearing(scope, others)) or own
 
     async def _begun(self, scope: Scope, body: bytes, others: Known) -> Answer:
-        """A new session: here, if its name is free everywhere; a run has the daemon begin it."""
+        """A new session: here; a run has the daemon begin it."""
         if self._is_run:
             for path, run in others.items():
                 answer = await self._ask(path, run, scope, body)
                 if answer is not None:
                     return answer
             return _ALONE
-        name = _named(body)
-        if name is not None:
-            elsewhere, _ = await self._living(_about(scope, name), others)
-            if elsewhere is not None:
-                return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
         return await _asked(self._app, scope, body)
+
+    async def _taken(self, scope: Scope, body: bytes, others: Known) -> Answer | None:
+        """That a session elsewhere may not be called so, if one that is not over has the name: it
+        knows of runs, and not of the daemon's."""
+        name = _named(body)
+        if name is None:
+            return None
+        about = _about(scope, name)
+        answers = [answer for _, answer in await self._ask_all(about, others)]
+        answers.append(await _asked(self._app, about, b""))
+        if any(_has_name(answer, name, besides=_session_in(scope) or "") for answer in answers):
+            return _refused(f"The name {name!r} is taken. Choose another: sm ls")
+        return None
 
     async def _for_all(self, scope: Scope, body: bytes, others: Known) -> Answer:
         """Done everywhere; of several counts, the sum."""
@@ -276,6 +287,16 @@ def _lives(answer: Answer | None) -> bool:
     if answer is None or answer.status != FINE:
         return False
     return msgspec.json.decode(answer.body).get("state") not in ("ended", "crashed")
+
+
+def _has_name(answer: Answer, name: str, *, besides: str) -> bool:
+    """Whether a session that is not over is called so, and is not the one that is meant itself."""
+    if answer.status != FINE:
+        return False
+    told = msgspec.json.decode(answer.body)
+    if told.get("name") != name or told.get("state") == State.ENDED:
+        return False
+    return besides != name and not str(told["id"]).startswith(besides)
 
 
 def _answer(status: int, value: object) -> Answer:

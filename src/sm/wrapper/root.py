@@ -32,7 +32,15 @@ from sm.api.caller import environment
 from sm.api.client import Client, segment
 from sm.api.errors import RefusedError as ClientRefusedError
 from sm.api.errors import UnreachableError
-from sm.api.runs import Run, RunRequest, home_of_run, name_of_run, runs, sockets_of_runs, write_run
+from sm.api.runs import (
+    Run,
+    RunRequest,
+    home_of_run,
+    name_of_run,
+    names_of_runs,
+    sockets_of_runs,
+    write_run,
+)
 from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
 from sm.core.ids import SessionId
@@ -119,6 +127,8 @@ class Wrapper:
         self._own = own
         self._settings = settings
         self._asked = asked
+        self._name = asked["name"]
+        """As it is noted for others."""
         self._id = SessionId(asked["id"])
         self._log = structlog.get_logger()
         self._began = time.time()
@@ -183,6 +193,7 @@ class Wrapper:
             log=self._log,
             channels=self._channels,
             run_name=partial(name_of_run, self._home),
+            run_names=partial(names_of_runs, self._home),
             restarts=_restarts(self._asked, self._settings),
         )
         intake = Intake(Spool(self._own.spool), engine, self._log)
@@ -262,18 +273,16 @@ class Wrapper:
         )
 
     def _is_taken(self, name: str) -> bool:
-        """Whether a run, or a session of the daemon's, lives under this name."""
-        started = self._processes.started
-        living = (run for run in runs(self._home) if started(run["pid"]) == run["started"])
-        if any(run["name"] == name for run in living):
-            return True
+        """Whether a session of the daemon's has this name: of runs the engine knows it. One that
+        crashed has it still. Where no daemon runs, nobody can be asked."""
         if not starting.is_running(self._home):
             return False
         try:
             found = Client(self._home, start=False).get(f"/sessions/{segment(name)}")
         except (ClientRefusedError, UnreachableError):
             return False
-        return cast("SessionDetail", found)["state"] not in ("ended", "crashed")
+        told = cast("SessionDetail", found)
+        return told["name"] == name and told["state"] != "ended"
 
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end, if it is one: an agent that died may be brought back."""
@@ -286,6 +295,12 @@ class Wrapper:
         while True:
             await engine.loop.next_commit()
             self._news.set()
+            name = engine.session(self._id).name
+            if name != self._name:
+                self._name = name
+                # On a full disk, others know it by its old one.
+                with contextlib.suppress(OSError):
+                    self._note()
 
     async def _until_over(self, engine: Engine) -> None:
         missing = None
@@ -339,7 +354,7 @@ class Wrapper:
     def _note(self, code: int | None = None) -> None:
         run: Run = {
             "id": self._asked["id"],
-            "name": self._asked["name"],
+            "name": self._name,
             "agent": self._asked["agent"],
             "cwd": self._asked["cwd"],
             "pid": os.getpid(),
