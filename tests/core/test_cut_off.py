@@ -113,3 +113,13 @@ def test_a_handoff_that_was_cut_is_still_to_be_carried_out() -> None:
     assert not quiet.is_open
     assert cut.is_open
     assert "Handoff HO-1 was under way and came to nothing" in partial_work(cut, 2_000)
+
+
+def test_a_handoff_that_somebody_else_took_is_left_to_them() -> None:
+    crash = replace(QUIET, handoff=HandoffId("HO-1"))
+    taken = replace(remains(ASKED, REPLY), crash=crash, taken_by="bob")
+
+    told = partial_work(taken, 2_000)
+
+    assert "Handoff HO-1 was under way. bob has taken it over" in told
+    assert "still to be done" not in told

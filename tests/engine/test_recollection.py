@@ -154,6 +154,19 @@ async def test_with_the_handoff_alone_there_is_still_a_task(desk: Desk) -> None:
     assert f"({HANDOFF}, whole at `{desk.folder}" in told.prompt
 
 
+async def test_a_handoff_that_somebody_else_took_is_not_told(desk: Desk) -> None:
+    """Two would carry it out."""
+    desk.handed_over("# Port\n\nThe store is half done.\n")
+    desk.said(asks("Go on"))
+
+    told = await desk.told(replace(CRASH, handoff=HANDOFF), taken_by="bob")
+
+    assert "The store is half done." not in told.prompt
+    assert "bob has taken it over" in told.prompt
+    assert "bob has taken it over" in told.note
+    assert told.skipped == (f"last handoff {HANDOFF}: bob has taken it over",)
+
+
 async def test_a_handoff_that_is_gone_is_named(desk: Desk) -> None:
     desk.session = replace(desk.session, last_handoff=HandoffId("b" * 12))
 

@@ -119,6 +119,7 @@ class Engine:
             rescue=recovery_terms.rules,
             routes=routes,
         )
+        self._run_name = run_name
         self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock, redact)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
@@ -166,6 +167,8 @@ class Engine:
             next_commit=lambda: self.loop.next_commit(),
             message=store.message,
             keep_crash=lambda session: self.snapshots.keep_crash(session),
+            filing=self.filing,
+            name=self._name,
         )
         self._actor = Actor(
             terminal,
@@ -280,6 +283,11 @@ class Engine:
 
     def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
+
+    def _name(self, session_id: SessionId) -> str:
+        """What any session is called, wherever it lives."""
+        known = (session.name for session in self.loop.sessions if session.id == session_id)
+        return next(known, None) or self._run_name(session_id) or session_id
 
     def find(self, reference: str) -> Session:
         return naming.find(reference, self.loop.sessions)

@@ -84,12 +84,16 @@ class Recollection:
         *,
         survivors: tuple[str, ...] = (),
         unrecorded: tuple[str, ...] = (),
+        taken_by: str = "",
         window: int | None,
     ) -> Recollected:
         """``survivors``: processes of the agent that still run (``process 123: make all``).
-        ``unrecorded``: messages it had taken, and its record lacks. ``window``: of the agent that
-        is to be started, in tokens."""
-        return await asyncio.to_thread(self._of, session, crash, survivors, unrecorded, window)
+        ``unrecorded``: messages it had taken, and its record lacks. ``taken_by``: who else was
+        given the handoff that the crash has cut. ``window``: of the agent that is to be started,
+        in tokens."""
+        return await asyncio.to_thread(
+            self._of, session, crash, survivors, unrecorded, taken_by, window
+        )
 
     def _of(
         self,
@@ -97,6 +101,7 @@ class Recollection:
         crash: Crash,
         survivors: tuple[str, ...],
         unrecorded: tuple[str, ...],
+        taken_by: str,
         window: int | None,
     ) -> Recollected:
         rules = self.rules
@@ -108,7 +113,7 @@ class Recollection:
             sources.read_terminal(self.log, rules.lines, self.snapshot)
         if not sources.transcript and sources.shown is None:
             sources.read_older(room.size)
-        remains = self._remains(session, crash, sources)
+        remains = self._remains(session, crash, sources, taken_by)
         remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
         clean = self._without_secrets(remains)
         prompt, note = self._prompt(clean, room), self._note(clean, carried)
@@ -151,8 +156,8 @@ class Recollection:
                 return composed
         return replace(composed, text=cut(composed.text, most))
 
-    def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
-        document, path = self._document(session, sources)
+    def _remains(self, session: Session, crash: Crash, sources: Sources, taken_by: str) -> Remains:
+        document, path = self._document(session, sources, taken_by)
         git = self.drafts.handoffs.git(session.cwd)
         sources.used += ["git"] if git else []
         is_told = bool(sources.exchanges) and not sources.is_older
@@ -178,14 +183,18 @@ class Recollection:
             handoff=document,
             handoff_id=session.last_handoff or "",
             handoff_path=path,
+            taken_by=taken_by,
             git=git,
             background=session.tasks,
         )
 
-    def _document(self, session: Session, sources: Sources) -> tuple[str, str]:
-        """The last handoff's, and where it is."""
+    def _document(self, session: Session, sources: Sources, taken_by: str) -> tuple[str, str]:
+        """The last handoff's, and where it is. One that somebody else carries out is not told."""
         handoff, handoffs = session.last_handoff, self.drafts.handoffs
         if handoff is None:
+            return "", ""
+        if taken_by:
+            sources.skipped.append(f"last handoff {handoff}: {taken_by} has taken it over")
             return "", ""
         try:
             kept = handoffs.last(session.id, handoff)

@@ -25,6 +25,7 @@ from sm.core.message import Message, Route
 from sm.core.recovery import chosen
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
+from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
@@ -84,8 +85,11 @@ class Recoverer:
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
         keep_crash: Callable[[Session], Awaitable[None]],
+        filing: Filing,
+        name: Callable[[SessionId], str],
     ) -> None:
-        """``keep_crash``: what the dead agent's terminal shows is gone with its next start."""
+        """``keep_crash``: what the dead agent's terminal shows is gone with its next start.
+        ``name``: what any session is called, wherever it lives."""
         self._terminal = terminal
         self._processes = processes
         self._dialects = dialects
@@ -98,6 +102,8 @@ class Recoverer:
         self._next_commit = next_commit
         self._message = message
         self._keep_crash = keep_crash
+        self._filing = filing
+        self._name = name
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
         self._queue: list[SessionId] = []
@@ -122,6 +128,8 @@ class Recoverer:
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             # Lent for this one try: whoever asks again lends theirs again.
             self._launcher.forget_unkept(session.id)
+            if recovery.crash.handoff is not None:
+                await self._filing.let_go(session, recovery.crash.handoff)
             return RecoveryFailed(recovery=recovery.id, reason=str(error))
 
     async def _room(self, session: SessionId, recovery: RecoveryId) -> None:
@@ -156,6 +164,10 @@ class Recoverer:
             return begun
         await self._keep_crash(session)
         survivors = await self._laid_to_rest(session)
+        handoff = recovery.crash.handoff
+        if handoff is not None:
+            # Before its document is told: nobody else may be given it from now on.
+            await self._filing.hold(session, handoff)
         plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
         there = await self._terminal.find(session.id)
         note = {
@@ -166,6 +178,8 @@ class Recoverer:
             "before": "" if there is None else str(there.pid),
         }
         pane = await self._launcher.start_again(session, plan.line, plan.environment, note)
+        if handoff is not None:
+            await self._filing.hold(session, handoff, pane)
         found = "; ".join((*plan.recollected.sources, *plan.recollected.skipped))
         return AgentRecovered(
             recovery=recovery.id,
@@ -282,11 +296,19 @@ class Recoverer:
             crash,
             survivors=survivors,
             unrecorded=unrecorded,
+            taken_by=await self._taken_by(session, crash),
             window=usage.window if usage is not None else None,
         )
         was_at_it = crash.busy or crash.dialog is not None or crash.handoff is not None
         is_cut = was_at_it or bool(unrecorded or survivors) or recollected.is_open
         return _Recalled(recollected=recollected, is_cut=is_cut)
+
+    async def _taken_by(self, session: Session, crash: Crash) -> str:
+        """Who else was given the handoff that was cut: it is carried out once."""
+        if crash.handoff is None:
+            return ""
+        holder = await self._filing.holder(session, crash.handoff)
+        return "" if holder is None else self._name(holder)
 
     async def _unrecorded(self, session: Session, crash: Crash) -> tuple[str, ...]:
         """Messages the agent had reported as taken, and died before it wrote that down."""
