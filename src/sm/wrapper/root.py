@@ -231,13 +231,11 @@ class Wrapper:
         return self._ended(session, code)
 
     def _may_return(self, session: Session) -> bool:
-        """Whether there is something to go on with, which an agent begins with its first prompt."""
+        """Whether anything was asked of it. What its agent reported counts before its record."""
         # An agent that we ended because we were told to did not crash.
         is_unasked = self._terminal.dismissed is None or self._terminal.is_waiting
         is_crash = is_recoverable(session) and is_unasked
-        record, number = session.context.transcript, session.context.number
-        is_begun = number > 1 or (record is not None and Path(record).exists())
-        return is_crash and is_begun and self._settings.recovery.enabled
+        return is_crash and _was_asked(session) and self._settings.recovery.enabled
 
     async def _code(self, session: Session) -> int:
         """The agent's own, as a shell would tell it; between two agents that of our own end."""
@@ -429,6 +427,13 @@ def _end_once() -> None:
     for number in (signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def _was_asked(session: Session) -> bool:
+    if session.ended_prompts or (session.crash is not None and session.crash.busy):
+        return True
+    record, number = session.context.transcript, session.context.number
+    return number > 1 or (record is not None and Path(record).exists())
 
 
 def _tell(words: str) -> None:
