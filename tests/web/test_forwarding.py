@@ -191,6 +191,19 @@ async def test_what_is_known_here_is_answered_here(other: Other) -> None:
     assert (asked, other.asked) == (["PATCH"], [])
 
 
+async def test_what_a_run_left_behind_is_taken_in_before_anybody_is_answered() -> None:
+    """Its own engine is gone: only here it can be found. Other questions wait for nothing."""
+    ours: list[dict[str, str]] = []
+
+    async def take_in() -> None:
+        ours.append({"id": "left"})
+
+    app = behind(answering(body=ours), dict, take_in=take_in)
+
+    assert await call(app, "GET", "/health") == (200, [])
+    assert await call(app, "GET", "/sessions") == (200, [{"id": "left"}])
+
+
 async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
     """The first one tells it; unless it has it from the ledger alone, without a context."""
     other.says(200, [{"id": "b", "context": 2}, {"id": "c", "requested_at": 1.0}, {"id": "d"}])

@@ -155,6 +155,17 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     desk.sm("daemon", "stop")
 
 
+def test_a_crash_right_after_the_first_prompt_can_be_brought_back(desk: Desk) -> None:
+    """Its agent had not written anything down yet, but has reported what it was asked."""
+    run = desk.run("--", "demo", "--delay", "0", "please port the tests\n%crash")
+
+    assert run.ended() != 0
+    assert f"sm recover {run.name}" in run.shell.history()
+    assert [one["state"] for one in desk.json("ls")] == ["crashed"]
+    desk.sm("kill", run.name)
+    desk.sm("daemon", "stop")
+
+
 def test_a_crashed_run_can_be_asked_for_at_once(desk: Desk) -> None:
     """Though a daemon that runs looks for such runs only now and then."""
     desk.sm("daemon", "start")
@@ -224,6 +235,26 @@ def _pausing(desk: Desk) -> Run:
         ended.append(_killed(run))
     wait_until(lambda: _said_last(run).endswith(" in 5 s. To leave: Ctrl-C"), 20, seen=run.report)
     return run
+
+
+def test_a_run_whose_agent_is_given_up_says_so_once() -> None:
+    """On its terminal, and in the daemon's notices as soon as anybody asks."""
+    config = f'{AUTO}crash_budget = "2 in 10m"\n'
+    with run_desk(config=config) as desk:
+        desk.sm("daemon", "start")
+        run = _idle(desk, "%say hello")
+        first = _killed(run)
+        wait_until(lambda: run.agent not in (None, first), 20, seen=run.report)
+        run.wait_idle()
+        _killed(run)
+
+        assert run.ended() == 137
+        given_up = "it crashed 2 times in 10 minutes and is not brought back any more"
+        assert f"sm: the agent was ended by signal 9; {given_up}. To" in run.shell.history()
+        assert [bool(one["hopeless"]) for one in desk.json("ls")] == [True]
+        told = [one["words"] for one in desk.json("notices")]
+        assert len([words for words in told if given_up in words]) == 1, told
+        desk.sm("kill", run.name)
 
 
 def _killed(run: Run) -> int | None:

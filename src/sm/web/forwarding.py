@@ -9,7 +9,7 @@ nothing: it is never waited for long, and what is its own is not denied.
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -38,6 +38,7 @@ _LARGEST = 64_000_000
 Known = Mapping[str, Run | None]
 """Other engines by their sockets, each with the run it is of; None: the daemon."""
 Others = Callable[[], Known]
+TakeIn = Callable[[], Awaitable[None]]
 Lives = Callable[[str], bool]
 """Whether a session lives here, by any reference to it."""
 
@@ -58,14 +59,16 @@ class Forwarding:
         others: Others,
         *,
         lives: Lives,
+        take_in: TakeIn | None = None,
         is_run: bool = False,
         within: float = ANSWER_WITHIN,
     ) -> None:
-        """``is_run``: it has its one session, and begins no other. ``within``: how long another
-        engine may take to answer."""
+        """``take_in``: makes ours what other engines left behind. ``is_run``: it has its one
+        session, and begins no other. ``within``: how long another engine may take to answer."""
         self._app = app
         self._others = others
         self._lives = lives
+        self._take_in = take_in
         self._is_run = is_run
         self._within = within
         self._silent: dict[str, float] = {}
@@ -75,6 +78,9 @@ class Forwarding:
         if not _may_be_elsewhere(scope):
             await self._app(scope, receive, send)
             return
+        if self._take_in is not None:
+            # Of a run that ended a moment ago, its own engine says nothing any more.
+            await self._take_in()
         others = await asyncio.to_thread(self._others)
         if not others and not (self._is_run and _is_new(scope)):
             await self._app(scope, receive, send)

@@ -378,8 +378,9 @@ class Wrapper:
         if self._is_left and session.crash is not None:
             # Below where it stood, in the place of what it has drawn there.
             below = "\n\x1b[J" if sys.stderr.isatty() else ""
+            why = session.crash.words + (f"; {session.hopeless}" if session.hopeless else "")
             again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
-            _tell(f"{below}sm: {session.crash.words}. {again}\n")
+            _tell(f"{below}sm: {why}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)
