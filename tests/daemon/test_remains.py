@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
 from sm.adapters.store import open_store
-from sm.api.runs import Run, home_of_run, write_run
+from sm.api.runs import Run, home_of_run, note_past, runs, write_run
 from sm.core.crash import Cause, Crash, Recovery, RecoveryState
 from sm.core.events import SessionInherited
 from sm.core.ids import RecoveryId, SessionId
@@ -15,7 +15,7 @@ from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
 from sm.core.session import create
 from sm.core.state import Exit, State
-from sm.daemon.remains import let_be, tidy_runs
+from sm.daemon.remains import closed, drop_runs, let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
 from tests.kit.sm import Sm
@@ -95,3 +95,32 @@ def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
     assert let_be(asked, NOW).recoveries[-1].state is RecoveryState.FAILED
     inherited = SessionInherited(session=let_be(asked, NOW), name="ada", evidence="left", ways=())
     assert create(inherited, NOW)[0].state is State.CRASHED
+
+
+def test_a_run_that_said_that_it_is_over_has_ended() -> None:
+    """Whatever its agent died of, and though its end came too fast to be noted."""
+    crashed = replace(IDLE, exit=Exit(status=None, signal=9, intended=False))
+
+    for left in (crashed.with_timer(TIMER, NOW + 60), IDLE):
+        over = SessionInherited(session=closed(left, 2, NOW), name="ada", evidence="it ended",
+                                ways=())  # fmt: skip
+        session, effects = create(over, NOW)
+        assert (session.state, effects) == (State.ENDED, ())
+
+
+def test_what_is_left_of_a_run_goes_with_its_session(tmp_path: Path) -> None:
+    """When that is older than the retention, and not before."""
+    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+    for run in ("aaaaaaaa", "bbbbbbbb", "cccccccc"):
+        begun(home, run, 1)
+    for noted in runs(home):
+        own = home_of_run(home, noted["id"])
+        if noted["id"] != "cccccccc":
+            write_run(own, {**noted, "ended_at": NOW})
+            note_past(own)
+
+    assert drop_runs(home, [], NOW) == 0
+    assert drop_runs(home, [SessionId("bbbbbbbb")], NOW + 1) == 1
+
+    left = {path.name for path in (home.state / "runs").iterdir()}
+    assert left == {"bbbbbbbb", "cccccccc"}

@@ -204,6 +204,32 @@ def _refusal(desk: Desk, *arguments: str) -> str:
     return done.stderr
 
 
+@pytest.mark.parametrize("ending", ["kill", "/exit"])
+def test_a_run_that_ended_can_still_be_looked_at(desk: Desk, ending: str) -> None:
+    """As any session, once its own engine is gone: what it showed, was sent and handed over."""
+    desk.sm("daemon", "start")
+    run = _idle(desk, "%say hello")
+    desk.sm("send", run.name, "%say the lamp is green", "--wait", "20")
+    run.wait_idle()
+    desk.sm("kill", run.name) if ending == "kill" else run.shell.type("/exit")
+    run.ended()
+
+    assert desk.json("ls") == []
+    assert [(one["name"], one["state"]) for one in desk.json("ls", "--all")] == [
+        (run.name, "ended")
+    ]
+    assert desk.json("show", run.name)["state"] == "ended"
+    assert "the lamp is green" in desk.sm("log", run.name)
+    assert [one["state"] for one in desk.json("messages", run.name)] == ["done"]
+    assert desk.json("handoffs", run.name) == []
+    again = desk.run("--", "demo", "--delay", "0", "%exit")
+    assert again.ended() == 0
+    desk.sm("new", run.name)
+    assert desk.json("show", run.name)["state"] != "ended"
+    desk.sm("kill", run.name)
+    desk.sm("daemon", "stop")
+
+
 def test_an_agent_that_never_spoke_leaves_nothing_to_bring_back(desk: Desk) -> None:
     """A wrong argument, for one: the shell shows the agent's own complaint, and that is all."""
     run = desk.run("--", "demo", "--no-such-option")

@@ -36,7 +36,7 @@ from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
 from sm.daemon.logs import configure
-from sm.daemon.remains import inherit_runs, killed, tidy_runs
+from sm.daemon.remains import drop_runs, inherit_runs, left_behind, tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -247,6 +247,8 @@ class Worker:
             self.log.warning("The past could not be dropped", why=str(error))
         else:
             self.log.info("Dropped what is older than the retention", rows=dropped)
+            known = [session.id for session in engine.loop.sessions]
+            await asyncio.to_thread(drop_runs, self.home, known, before)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:
@@ -255,12 +257,12 @@ class Worker:
 
     async def _take_in(self, engine: Engine) -> None:
         """Whoever asks right after a run's end is told of it."""
-        found = await asyncio.to_thread(killed, self.home, ProcessTable().started)
+        found = await asyncio.to_thread(left_behind, self.home, ProcessTable().started)
         if any(run["id"] not in self.orphaned for run in found):
             await self._inherit_runs(engine, within=RUNS_WITHIN)
 
     async def _inherit_runs(self, engine: Engine, within: float = math.inf) -> None:
-        """Whose wrapper or agent was killed, is ours to bring back."""
+        """Whose wrapper or agent was killed, is ours to bring back; whose ended, to show."""
         started, now = ProcessTable().started, time.time()
         async with self.inheriting:
             done, failed = await inherit_runs(self.home, engine, started, now, within=within)

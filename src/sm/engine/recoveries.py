@@ -150,7 +150,7 @@ class Recoveries:
             raise RefusedError(f"{session.name}: {error}") from None
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
-        """Make a session ours whose wrapper was killed; None if it was ours already. Raises OSError
+        """Make a session ours whose wrapper is gone; None if it was ours already. Raises OSError
         where it cannot be told that it is ours: with the wrapper's own identity, nobody would hear
         its agent."""
         await self._learn({left.cwd})
@@ -158,10 +158,13 @@ class Recoveries:
         if known:
             return None
         sessions, elsewhere = self._loop.sessions, self._names_elsewhere(left.id)
-        is_free = left.name not in naming.taken(sessions) and left.name not in elsewhere
+        is_over = left.exit is not None and left.exit.intended
+        name = left.name
+        if not is_over and name in {*naming.taken(sessions), *elsewhere}:
+            name = naming.free_name(name, sessions, elsewhere)
         event = SessionInherited(
             session=left,
-            name=left.name if is_free else naming.free_name(left.name, sessions, elsewhere),
+            name=name,
             evidence=evidence,
             ways=self._ways(left.agent),
             rescue=self._terms.rules,
