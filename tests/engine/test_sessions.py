@@ -7,7 +7,7 @@ import pytest
 
 from sm.core.ids import SessionId
 from sm.core.monitor import is_watching
-from sm.core.state import USUAL, State
+from sm.core.state import USUAL, Session, State
 from sm.engine.naming import NameRefusedError, NotFoundError, RefusedError
 from sm.engine.sessions import LAUNCH_WITHIN
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new
@@ -53,6 +53,20 @@ async def test_sessions_that_begin_at_the_same_time_have_names_of_their_own(rig:
         twice = [engine.sessions.new(new(SessionId(f"t{n}"), name="twin")) for n in range(2)]
         told = await asyncio.gather(*twice, return_exceptions=True)
         assert [isinstance(one, NameRefusedError) for one in told] == [False, True]
+        assert set(rig.folders.prepared) == {session.id for session in engine.loop.sessions}
+
+
+async def test_a_name_that_is_taken_while_a_session_is_prepared_is_nobody_elses(rig: Rig) -> None:
+    """Another session is given it meanwhile: then it is refused, and nothing is left of it."""
+    async with rig.running() as engine:
+        await rig.start(engine)
+        asked = engine.sessions.new(new(BOB, name="eve")), engine.sessions.rename("ada", "eve")
+
+        refused, renamed = await asyncio.gather(*asked, return_exceptions=True)
+
+        assert isinstance(refused, NameRefusedError)
+        assert isinstance(renamed, Session)
+        assert list(rig.folders.prepared) == [ADA]
 
 
 async def test_a_session_gets_the_callers_environment_without_the_callers_identity(

@@ -670,6 +670,7 @@ class ProcessTable:
         return self._at(pid).stopped
 
     def tree(self, pid: int) -> list[Process]:
+        _in_a_thread()
         return [
             Process(
                 pid=agent.pane.pid,
@@ -907,6 +908,7 @@ class NoFolders:
         *,
         recovery: Mapping[str, str] | None = None,
     ) -> None:
+        _in_a_thread()
         self.prepared[session] = environment
         self.lines[session] = line
         self.recovered[session] = dict(recovery or {})

@@ -132,6 +132,18 @@ async def test_what_json_would_escape_hides_no_secret(said: str) -> None:
 
 
 @pytest.mark.anyio
+async def test_an_option_tells_that_its_value_is_secret() -> None:
+    """Also in the event a session begins with."""
+    event = replace(SESSION, arguments=("--password", "hG7-kQ2.xV9w", "--resume"))
+    recorded = Recorded(seq=7, session=SESSION.id, at=1.0, event=event)
+
+    (told,) = await shown(cast("Engine", SimpleNamespace(redact=Redactor().redact)), [recorded])
+
+    hidden = ["--password", "[redacted:command-password]", "--resume"]
+    assert told["body"]["arguments"] == hidden
+
+
+@pytest.mark.anyio
 async def test_a_pattern_that_knows_no_json_spoils_no_event() -> None:
     """One of the user's own may reach from a string into the next: then each goes by itself."""
     event = replace(SESSION, name="my name", cwd="/my own", arguments=("--note", "my note"))

@@ -1,12 +1,23 @@
 """Messages and reminders over HTTP."""
 
+import asyncio
 import secrets
 import time
+from collections.abc import Sequence
 
 import pytest
+from starlette.requests import Request
 
+from sm.api.types import MessageView
+from sm.core.ids import SessionId
+from sm.web.endpoint import Call
+from sm.web.messages import list_
+from tests.engine.rig import ADA, FlakyStore, Rig, new
+from tests.engine.timelapse import TimelapseLoop
 from tests.kit.tmux import wait_until
 from tests.web.conftest import Web
+
+NO_REQUEST = Request({"type": "http"})
 
 
 def _done(web: Web, message: str) -> dict[str, object]:
@@ -188,3 +199,36 @@ def test_a_reminder_becomes_a_message_when_it_is_due(web: Web) -> None:
 
     wait_until(lambda: any(text in prompt for prompt in web.sm.received("ada")))
     assert [r for r in web.get("/reminders") if r["text"] == text] == []
+
+
+class Forgetful(FlakyStore):
+    """Takes its time to let go of sessions."""
+
+    async def forget(self, sessions: Sequence[SessionId]) -> None:
+        await self.open.wait()
+        await super().forget(sessions)
+
+
+async def _listed_while_forgotten() -> list[MessageView]:
+    store = Forgetful()
+    async with Rig(store=store).running() as engine:
+        await engine.sessions.new(new(prompt="port the lexer"))
+        await engine.sessions.kill("ada", by="you")
+        await asyncio.sleep(1)
+        store.open.clear()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(engine.loop.forget([ADA]))
+            await asyncio.sleep(1)
+            everything = {"session": "", "state": "", "limit": 200}
+            call = Call(engine=engine, request=NO_REQUEST, body=None, query=everything)
+            listed = await list_(call)
+            store.open.set()
+    return listed
+
+
+def test_messages_are_listed_while_their_session_is_let_go() -> None:
+    """The engine forgets first, then the store: in between only one of them knows it."""
+    with asyncio.Runner(loop_factory=TimelapseLoop) as runner:
+        [message] = runner.run(_listed_while_forgotten())
+
+    assert (message["to_name"], message["text"]) == ("ada", "port the lexer")

@@ -39,6 +39,22 @@ def test_a_session_is_started_shown_and_ended(web: Web) -> None:
     assert session["id"] in [s["id"] for s in web.get("/sessions?all=true")]
 
 
+def test_an_agents_command_line_is_shown_without_its_secrets(web: Web) -> None:
+    """In the list, in what is known of it, and in its past."""
+    secret = "hG7-kQ2.xV9w"
+    agent = f"sh -c 'sleep 100' --password {secret}"
+    body = _body(web, name="keen", agent=agent, arguments=["--password", secret])
+    made = web.call("POST", "/sessions", body)
+    try:
+        places = ("/sessions", "/sessions/keen", "/sessions/keen/timeline")
+        answers = [made, *(web.call("GET", path) for path in places)]
+    finally:
+        web.call("DELETE", "/sessions/keen")
+
+    assert [answer.status for answer in answers] == [201, 200, 200, 200]
+    assert [answer.content.count(secret.encode()) for answer in answers] == [0] * 4
+
+
 def test_a_start_sent_twice_starts_one_session(web: Web) -> None:
     """A caller that was cut off sends the same call again."""
     body = _body(web, id=secrets.token_hex(4), name="twice")

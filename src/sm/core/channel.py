@@ -198,8 +198,6 @@ class Kind(StrEnum):
     """The agent wrote the document."""
     AUTO = "auto"
     """sm wrote it from facts, because the agent did not."""
-    RECOVERY = "recovery"
-    """sm wrote it after a crash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 Whatever cannot be told for certain is refused, with what was found in its place.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -78,17 +79,19 @@ class Adopter:
     async def find(
         self, target: str, socket: str | None, agent: str | None, sessions: Iterable[Session]
     ) -> Candidate:
-        """The one agent in a pane. Raises NotAdoptableError."""
+        """The one agent in a pane. Raises NotAdoptableError. ``sessions`` are those there are
+        whenever they are looked at."""
         known = self._dialects.recognisable
         if agent is not None and agent not in known:
             raise NotAdoptableError(
                 f"sm does not recognise a running {agent!r}. It can adopt: {', '.join(known)}."
             )
         spot = await self._examine(target, socket)
-        living = [session for session in sessions if session.alive]
-        await self._refuse_owned(spot, living)
-        name, found = self._agent_in(spot, (agent,) if agent is not None else known)
-        for session in living:
+        await self._refuse_owned(spot, [s for s in sessions if s.alive])
+        wanted = (agent,) if agent is not None else known
+        name, found = await asyncio.to_thread(self._agent_in, spot, wanted)
+        # Asked for anew: another may have been adopted while we looked through all processes.
+        for session in [s for s in sessions if s.alive]:
             if session.pane and (session.pane.pid, session.pane.started) == _process(found):
                 raise NotAdoptableError(f"{_in(spot)} is already session {session.name}.")
         pane = Pane(
@@ -209,7 +212,8 @@ class Adopter:
         try:
             view = await look_at(self._terminal, session)
         except TerminalUnreachableError as error:
-            if await self._inquest.lives(session) or self._is_recognised(session, pane):
+            lives = await self._inquest.lives(session)
+            if lives or await asyncio.to_thread(self._is_recognised, session, pane):
                 return TerminalLost(reason=str(error))
             return await self._gone(session, error)
         if view is not None and is_there:

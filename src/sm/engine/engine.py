@@ -6,8 +6,8 @@ Each call returns when what it did is on the disk.
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sm.core.events import DaemonStarted
@@ -44,7 +44,7 @@ from sm.engine.recoverer import Recoverer
 from sm.engine.recoveries import Recoveries, RecoveryTerms
 from sm.engine.reports import Reports
 from sm.engine.sessions import SessionFolders, Sessions, Terms
-from sm.engine.shown import without_secrets
+from sm.engine.shown import agent_shown, without_secrets
 from sm.engine.snapshots import Photographer, SnapshotRules
 from sm.engine.telling import Telling
 from sm.engine.typist import Typist
@@ -328,6 +328,12 @@ class Engine:
     async def without_secrets(self, session: Session) -> Session:
         """As it may be shown."""
         return await asyncio.to_thread(without_secrets, session, self.redact)
+
+    async def listed(self, sessions: Iterable[Session]) -> list[Session]:
+        """As they may be listed, where nothing they quote is told."""
+        return await asyncio.to_thread(
+            lambda: [replace(s, agent=agent_shown(s.agent, self.redact)) for s in sessions]
+        )
 
     async def prune(self, before: float) -> int:
         """Drop what is older than this: events, closed messages, ended sessions with their logs.

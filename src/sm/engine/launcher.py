@@ -1,7 +1,7 @@
 """Starts agents, and finds out whether they are still there."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -147,13 +147,15 @@ class Launcher:
 
     async def _ended(self, session: Session) -> tuple[str, ...]:
         """End the agent; what it had started and what is still there, in words."""
-        tree = self._processes.tree(session.pane.pid) if session.pane is not None else []
+        pane, tree = session.pane, self._processes.tree
+        below = (await asyncio.to_thread(tree, pane.pid))[1:] if pane is not None else []
         await self._terminal.kill(session.id)
-        return tuple(
-            self._redact(in_words(one))
-            for one in tree[1:]
-            if self._processes.started(one.pid) == one.started
-        )
+        return await asyncio.to_thread(self._left_of, below)
+
+    def _left_of(self, processes: Sequence[Process]) -> tuple[str, ...]:
+        """Those of them that are still there, in words."""
+        left = [one for one in processes if self._processes.started(one.pid) == one.started]
+        return tuple(self._redact(in_words(one)) for one in left)
 
     async def start_again(
         self,

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from sm.core.crash import Crash, Manner, Recovery, RecoveryState
@@ -29,6 +28,7 @@ from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
 from sm.engine.recollection import Recollected, Recollection
+from sm.engine.shown import words_shown
 from sm.engine.sources import is_special
 
 READY_WITHIN = 15.0
@@ -265,16 +265,8 @@ class Recoverer:
         )
 
     def shown(self, line: AgentLine) -> tuple[str, ...]:
-        """Its words without secrets; the option before a value tells what it is."""
-        return tuple(self._shown(option, word) for option, word in pairwise(("", *line.argv)))
-
-    def _shown(self, option: str, word: str) -> str:
-        redact = self._recollection.drafts.redact
-        if option.startswith("-"):
-            head, together = f"{option} ", redact(f"{option} {word}")
-            if together.startswith(head):
-                return together.removeprefix(head)
-        return redact(word)
+        """Its words without secrets."""
+        return words_shown(line.argv, self._recollection.drafts.redact)
 
     def _hindrance(self, session: Session, recollected: Recollected) -> str | None:
         """Why its agent cannot go on with its own record."""

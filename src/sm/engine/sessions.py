@@ -1,10 +1,12 @@
 """Starting, adopting and ending sessions, as calls: each returns when it is on the disk."""
 
+import asyncio
 import secrets
 import shlex
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from sm.core.crash import RecoveryRules
 from sm.core.events import (
@@ -17,7 +19,7 @@ from sm.core.events import (
     StatusSeen,
 )
 from sm.core.ids import MessageId, SessionId
-from sm.core.launch import LaunchFailedError, LaunchRequest
+from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Message, Route, Way
 from sm.core.state import Session, State, Thresholds, WalkAway
 from sm.engine import naming
@@ -116,53 +118,81 @@ class Sessions:
         self._run_name = run_name
         self._run_names = run_names
         self._learn = learn
+        self._held: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+        """For each id that somebody is just beginning a session with."""
 
     async def new(self, request: NewSession) -> Session:
         """Start an agent. The same id again is the same request, sent again."""
         await self._learn({request.cwd})
-        # From here to the post nothing is waited for: id and name are nobody else's meanwhile.
-        known = await self._loop.stored(lambda: self._known(request.id))
-        if known is not None:
-            return known
-        parent = self._parent(request.parent) if request.parent else None
-        dialect = self._dialects.named(request.agent)
-        name = self._name_for(request.id, request.name, dialect.name)
+        # The same id again waits for the first: it is known only when that is stored.
+        lock = self._held.setdefault(request.id, asyncio.Lock())
+        async with lock:
+            known = await self._loop.stored(lambda: self._known(request.id))
+            if known is not None:
+                return known
+            await self._request(request)
+        return await self._begun(request.id)
+
+    async def _request(self, request: NewSession) -> None:
+        """Prepare its folder, and store it."""
+        # Refused before anything is written; looked up again when it is stored.
+        self._parent(request)
+        self._name_for(request.id, request.name, self._dialects.named(request.agent).name)
         environment = self._dialects.clean(request.environment)
         try:
-            line = dialect.plan(
-                LaunchRequest(
-                    session=request.id,
-                    agent=request.agent,
-                    arguments=request.arguments,
-                    cwd=request.cwd,
-                    environment=environment,
-                    folder=str(self._folders.folder(request.id)),
-                    hook_command=str(self._folders.hook_command),
-                    hook_url=self._hook_url(request.id),
-                )
-            )
+            line = await asyncio.to_thread(self._line, request, environment)
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
-        if request.auto_handoff and (dialect.clear_command is None or not dialect.proves):
-            remedy = (
-                f"Start it with: sm new --agent {shlex.quote(request.agent)}"
-                if request.wrapped
-                else "Start it without --auto-handoff."
-            )
-            raise RefusedError(
-                f"A {dialect.name} agent reports nothing about its context, so it cannot be handed"
-                f" over. {remedy}"
-            )
+        self._refuse_handover(request)
         first = self._message(request.id, request.prompt) if request.prompt else None
-        environment = {**self._folders.with_sm(environment), **self._identity(request.id)}
-        self._folders.prepare(request.id, line, environment, request.cwd)
+        own = {**self._folders.with_sm(environment), **self._identity(request.id)}
+        try:
+            await asyncio.to_thread(self._folders.prepare, request.id, line, own, request.cwd)
+            await self._stored(request, line, first)
+        except Exception:
+            # Whatever hindered it: nobody would know whose folder it is.
+            self._folders.discard(request.id)
+            raise
+
+    def _line(self, request: NewSession, environment: Mapping[str, str]) -> AgentLine:
+        return self._dialects.named(request.agent).plan(
+            LaunchRequest(
+                session=request.id,
+                agent=request.agent,
+                arguments=request.arguments,
+                cwd=request.cwd,
+                environment=environment,
+                folder=str(self._folders.folder(request.id)),
+                hook_command=str(self._folders.hook_command),
+                hook_url=self._hook_url(request.id),
+            )
+        )
+
+    def _refuse_handover(self, request: NewSession) -> None:
+        """Of an agent that could not be handed over."""
+        dialect = self._dialects.named(request.agent)
+        if not request.auto_handoff or (dialect.clear_command is not None and dialect.proves):
+            return
+        remedy = (
+            f"Start it with: sm new --agent {shlex.quote(request.agent)}"
+            if request.wrapped
+            else "Start it without --auto-handoff."
+        )
+        raise RefusedError(
+            f"A {dialect.name} agent reports nothing about its context, so it cannot be handed"
+            f" over. {remedy}"
+        )
+
+    async def _stored(self, request: NewSession, line: AgentLine, first: Message | None) -> None:
+        """Wait for nothing between the look for a name and the post: it is nobody else's."""
+        dialect = self._dialects.named(request.agent)
         asked = SessionRequested(
             id=request.id,
-            name=name,
+            name=self._name_for(request.id, request.name, dialect.name),
             agent=request.agent,
             arguments=request.arguments,
             cwd=request.cwd,
-            parent=parent,
+            parent=self._parent(request),
             proves=dialect.proves,
             context=line.context,
             ways=self.ways(request.agent),
@@ -177,12 +207,7 @@ class Sessions:
         stored = self._loop.post(request.id, asked)
         if first is not None:
             ignore_outcome(self._loop.post(request.id, MessageQueued(message=first)))
-        try:
-            await stored
-        except Exception:
-            self._folders.discard(request.id)
-            raise
-        return await self._begun(request.id)
+        await stored
 
     async def adopt(self, request: NewAdoption) -> Session:
         """Take over an agent that runs. The same id again is the same request, sent again."""
@@ -219,6 +244,7 @@ class Sessions:
         try:
             await self._loop.post(request.id, event)
         except Exception:
+            # Whatever kept it from being stored: nobody would know whose folder it is.
             self._folders.discard(request.id)
             raise
         begun = await self._begun(request.id)
@@ -294,14 +320,16 @@ class Sessions:
     def _known(self, session_id: SessionId) -> Session | None:
         return next((s for s in self._loop.sessions if s.id == session_id), None)
 
-    def _parent(self, reference: str) -> SessionId:
+    def _parent(self, request: NewSession) -> SessionId | None:
         """A run is one by its id: its agent begins sessions here, though its own is not here."""
+        if not request.parent:
+            return None
         try:
-            return self._find(reference).id
+            return self._find(request.parent).id
         except naming.NotFoundError:
-            if self._run_name(reference) is None:
+            if self._run_name(request.parent) is None:
                 raise
-            return SessionId(reference)
+            return SessionId(request.parent)
 
     def _name_for(self, session: SessionId, wanted: str | None, stem: str) -> str:
         elsewhere = self.names_elsewhere(session)

@@ -1,7 +1,8 @@
 """A session as it may be shown: agents, their dialogs and their services say what they like."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 
 from sm.core.crash import Crash, Recovery
 from sm.core.state import Session, Sighting
@@ -14,6 +15,8 @@ def without_secrets(session: Session, redact: Redact) -> Session:
     exit_, crash, dialog = session.exit, session.crash, session.dialog
     return replace(
         session,
+        agent=agent_shown(session.agent, redact),
+        arguments=words_shown(session.arguments, redact),
         last_words=redact(session.last_words),
         dialog=None if dialog is None else redact(dialog),
         verdict=_sighting(session.verdict, redact),
@@ -22,6 +25,24 @@ def without_secrets(session: Session, redact: Redact) -> Session:
         crash=None if crash is None else _crash(crash, redact),
         recoveries=tuple(_recovery(one, redact) for one in session.recoveries),
     )
+
+
+def agent_shown(agent: str, redact: Redact) -> str:
+    """An agent's name; one that is none of those sm knows is a command line."""
+    return redact(agent) if " " in agent else agent
+
+
+def words_shown(words: Iterable[str], redact: Redact) -> tuple[str, ...]:
+    """A command line's words without secrets; the option before a value tells what it is."""
+    return tuple(_word(option, word, redact) for option, word in pairwise(("", *words)))
+
+
+def _word(option: str, word: str, redact: Redact) -> str:
+    if option.startswith("-"):
+        head, together = f"{option} ", redact(f"{option} {word}")
+        if together.startswith(head):
+            return together.removeprefix(head)
+    return redact(word)
 
 
 def _sighting(one: Sighting, redact: Redact) -> Sighting:

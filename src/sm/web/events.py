@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from sm.api.types import StoredEvent
 from sm.core.journal import Recorded
 from sm.engine.engine import Engine
+from sm.engine.shown import words_shown
 from sm.web.endpoint import Call, Endpoint, Query, Whole
 from sm.web.views import event_view
 
@@ -46,6 +47,8 @@ def _each(value: Any, redact: Redact) -> Any:
     match value:
         case str():
             return redact(value)
+        case list() | tuple() if value and all(isinstance(one, str) for one in value):
+            return list(words_shown(value, redact))
         case list() | tuple():
             return [_each(one, redact) for one in value]
         case dict():

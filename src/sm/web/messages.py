@@ -7,6 +7,7 @@ from sm.api.types import MessageView, NewMessageBody, NewReminderBody, ReminderV
 from sm.core.channel import LedgerFailedError
 from sm.core.ids import MessageId, ReminderId, SessionId
 from sm.core.message import Message, MessageState, Mode
+from sm.engine.loop import UnknownSessionError
 from sm.engine.mail import NewMessage
 from sm.web.endpoint import BadRequestError, Call, Endpoint, Query, Seconds, Whole, chosen_id
 from sm.web.views import message_view, reminder_view
@@ -47,7 +48,11 @@ async def list_(call: Call) -> list[MessageView]:
 
 def _newest(call: Call, message: Message) -> Message:
     """The store may lag a commit behind what the engine already knows."""
-    return call.engine.session(SessionId(message.to)).message(message.id) or message
+    try:
+        return call.engine.session(SessionId(message.to)).message(message.id) or message
+    except UnknownSessionError:
+        # Its session is being let go: the engine forgets first.
+        return message
 
 
 def _state(given: str) -> MessageState:

@@ -30,11 +30,9 @@ _WAIT = Query(name="timeout", type=Seconds, default=30.0, about="Seconds to wait
 
 async def list_(call: Call) -> list[SessionView]:
     everything = call.query["all"]
-    return [
-        session_view(call.engine, s)
-        for s in sorted(call.engine.loop.sessions, key=lambda s: s.created_at)
-        if everything or s.state is not State.ENDED
-    ]
+    wanted = [s for s in call.engine.loop.sessions if everything or s.state is not State.ENDED]
+    shown = await call.engine.listed(sorted(wanted, key=lambda s: s.created_at))
+    return [session_view(call.engine, s) for s in shown]
 
 
 async def create(call: Call) -> SessionDetail:

@@ -67,6 +67,13 @@ async def test_it_is_listed_shown_and_given_to_the_command(desk: Desk) -> None:
     assert desk.shown == ["ada crashed"]
 
 
+async def test_a_blank_command_is_none(desk: Desk) -> None:
+    """The text would be taken for the program, and that is what agents say."""
+    desk.command = " \t"
+
+    assert await desk.tell("true") == "listed, shown on 1 terminal"
+
+
 async def test_no_secret_no_control_and_no_novel_is_told(desk: Desk) -> None:
     """It is shown on terminals and kept."""
     await desk.tell("key sk-secret\n\x1b[31m" + "x" * 1000)

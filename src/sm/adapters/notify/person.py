@@ -50,7 +50,7 @@ class Person:
         shown = await self._show(words)
         if shown:
             done.append(f"shown on {shown} terminal{'s' if shown > 1 else ''}")
-        if self._command:
+        if self._command.strip():
             done.append(await self._run(words))
         await self._note_told(notice)
         return ", ".join(done)
