@@ -73,6 +73,7 @@ def test_runs_that_go_on_are_told_from_those_that_are_over(home: Home) -> None:
     own = _noted(home, "over", code=3)
 
     assert [run["id"] for run in runs(home)] == ["first", "second"]
+    assert [run["id"] for run in ended_runs(home)] == ["over"]
     assert not (own.base / RUN_FILE).exists()
     assert json.loads((own.base / ENDED_FILE).read_text())["code"] == 3
 

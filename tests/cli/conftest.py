@@ -53,6 +53,10 @@ def shape(sm: Sm, output: str) -> str:
     return output
 
 
+ORDERS = "\x1b[2Jgone\a"
+"""What would clear the terminal of whoever reads it."""
+
+
 def refusal(sm: Sm, *arguments: str) -> tuple[int, str]:
     """Exit code and the one line of a command that is to fail, after checking it said no more."""
     done = sm.start(*arguments)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sm.api.types import HandoffView, ReceiptView
-from tests.cli.conftest import refusal, shape, withdraw
+from sm.cli.handoffs import _print
+from tests.cli.conftest import ORDERS, refusal, shape, withdraw
 from tests.cli.test_handoff import inside
 from tests.kit.sm import Sm, sm_home
 
@@ -92,3 +94,17 @@ def test_no_handoffs_is_told() -> None:
     with sm_home() as empty:
         assert empty.run("handoffs") == "No handoffs.\n"
         assert empty.json("handoffs") == []
+
+
+def test_what_is_told_of_a_handoff_gives_the_terminal_no_orders(
+    sm: Sm, handoff: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A channel is called after its folder; the rest quotes agents and files."""
+    view: HandoffView = sm.json("handoffs", "show", handoff)
+    evil = {"channel": ORDERS, "status": "active", "waiting": ORDERS, "dump": f"/{ORDERS}"}
+    steps = [{"step": "requested", "at": 0.0, "evidence": ORDERS}]
+    _print(cast("HandoffView", {**view, **evil, "steps": steps}))
+
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert shown.count("\ufffd[2Jgone\ufffd") == 4

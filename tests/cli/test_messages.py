@@ -3,7 +3,8 @@
 import pytest
 
 from sm.api.types import MessageView, ReceiptView
-from tests.cli.conftest import refusal, shape
+from sm.cli.messages import _print_trail
+from tests.cli.conftest import ORDERS, refusal, shape
 from tests.kit.sm import Sm, sm_home
 
 
@@ -70,3 +71,19 @@ def test_a_limit_without_meaning_is_wrong_usage(sm: Sm, limit: str) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith(f"argument --limit: {limit!r} is no whole number from 1 on\n")
+
+
+def test_what_is_told_of_a_message_gives_the_terminal_no_orders(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Names of programs and dialogs are quoted in it."""
+    message: MessageView = {
+        "id": "0", "to": "1", "to_name": "ada", "from": "you", "mode": "urgent", "text": "x",
+        "state": "queued", "route": None, "unproved": False, "waiting": f"for {ORDERS}",
+        "receipts": [{"step": "offered", "at": 0.0, "evidence": f"seen: {ORDERS}"}],
+    }  # fmt: skip
+    _print_trail(message)
+
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert shown.count("\ufffd[2Jgone\ufffd") == 2

@@ -4,10 +4,13 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
-from tests.cli.conftest import refusal
+from sm.api.types import RecoverableView, RecoveryView, SessionDetail
+from sm.cli.recover import _list, _tell
+from tests.cli.conftest import ORDERS, refusal
 from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
 
@@ -172,3 +175,22 @@ def test_an_environment_that_is_not_kept_is_lent_by_whoever_asks(own: Sm) -> Non
 
     assert "✓ back at work" in said
     assert own.state("tia") == "idle"
+
+
+def test_what_is_told_of_a_crash_gives_the_terminal_no_orders(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Agents and the system are quoted in it."""
+    listed: RecoverableView = {
+        "id": "1", "name": "ada", "agent": "demo", "state": "crashed", "cwd": "/",
+        "crashed_at": 0.0, "cause": "exit", "reason": ORDERS, "busy": False, "lines": 1,
+        "percent": None, "hopeless": f"crashed: {ORDERS}", "next_recovery": None,
+    }  # fmt: skip
+    steps = [{"step": "failed", "at": 0.0, "evidence": ORDERS}]
+    session = cast("SessionDetail", {"id": "1", "name": "ada", "agent": "demo"})
+    _list([listed])
+    _tell(session, cast("RecoveryView", {"state": "failed", "steps": steps}), {"1": 0}, 1)
+
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err
+    assert (shown.out + shown.err).count("\ufffd[2Jgone\ufffd") == 3

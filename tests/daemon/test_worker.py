@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,9 @@ from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.daemon.worker import Worker
 from sm.settings.config import Settings
+from sm.settings.home import Home
+from tests.daemon.test_ended_runs import over
+from tests.daemon.test_killed_runs import NOW
 from tests.engine.rig import FlakyStore, Log, Rig
 from tests.engine.timelapse import TimelapseLoop
 from tests.kit.sm import Sm
@@ -137,12 +141,22 @@ def test_a_past_that_cannot_be_dropped_ends_nothing(fresh: Sm, error: Exception)
 
     async def drop() -> None:
         async with Rig(store=Unprunable(error)).running() as engine:
-            await worker.drop_past(engine)
+            await worker.forget(engine, 0.0)
 
     with asyncio.Runner(loop_factory=TimelapseLoop) as runner:
         runner.run(drop())
 
     assert log.lines == ["The past could not be dropped"]
+
+
+async def test_runs_go_with_the_rest_of_the_past(tmp_path: Path) -> None:
+    """Whatever was over for longer than the retention."""
+    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+    own = over(home)
+    async with Rig().running() as engine:
+        await Worker(home, Settings()).forget(engine, NOW + 1)
+
+    assert not own.base.exists()
 
 
 def test_an_agent_that_is_started_while_the_daemon_stops_knows_where_to_report(fresh: Sm) -> None:

@@ -131,6 +131,7 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     """The session is the daemon's from the first time that anybody asks, and has all it had."""
     run = _idle(desk, "%say hello")
     wait_until(Path(run.show()["context"]["transcript"]).exists, seen=run.report)
+    wait_until(lambda: "● hello" in run.shell.screen(), seen=run.report)
     session, agent = run.file["id"], run.agent
     assert agent is not None
     os.kill(agent, signal.SIGKILL)
@@ -530,6 +531,19 @@ def test_an_agent_that_cannot_be_started_again_is_said(desk: Desk) -> None:
     said = [text for text in run.shell.history().splitlines() if text.startswith("sm: ")]
     assert len(said) == 1, run.report()
     assert "launch is not there" in said[0]
+
+
+def test_what_a_run_says_at_its_end_is_without_secrets() -> None:
+    """It quotes what its agent or the system said, and terminals are often recorded."""
+    config = f"{CONFIG}\n[redaction.patterns]\nword = 'bin/launch'\n"
+    with run_desk(config=config) as desk:
+        task = Task(folder=desk.folder / "task", steps=2, fills=(1,), pause=1.0)
+        run = desk.run("--", "demo", *task.arguments)
+        wait_until(task.contexts, 20, seen=run.report)
+        next(run.folder.glob("*/bin/launch")).unlink()
+
+        assert run.ended() == 1
+        assert "/[redacted:word] is not there" in run.shell.history()
 
 
 def test_a_signal_between_two_agents_ends_the_run(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from sm.api.client import segment
 from sm.api.errors import UsageError
 from sm.api.types import HandoffView
 from sm.cli import drafting, loading
-from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
+from sm.cli.output import at_least, brief, cell, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm handoffs ada"
 
@@ -104,12 +104,12 @@ def _print(handoff: HandoffView) -> None:
     )
     for step in handoff["steps"]:
         name = coloured(step["step"]) + " " * (10 - len(step["step"]))
-        print(f"  {dim(clock(step['at']))}  {name}  {step['evidence']}")
+        print(f"  {dim(clock(step['at']))}  {name}  {cell(step['evidence'])}")
     if handoff["waiting"]:
-        print(f"  waits: {handoff['waiting']}")
+        print(f"  waits: {cell(handoff['waiting'])}")
     if handoff["channel"]:
         by = f" by {handoff['consumed_by']}" if handoff["consumed_by"] else ""
-        print(f"  {'channel':10}  {handoff['channel']}: {handoff['status']}{by}")
+        print(f"  {'channel':10}  {cell(handoff['channel'])}: {handoff['status']}{by}")
     for name, path in (
         ("document", handoff["document"]),
         ("dump", handoff["dump"]),
@@ -118,4 +118,4 @@ def _print(handoff: HandoffView) -> None:
         ("artifacts", handoff["artifacts"]),
     ):
         if path:
-            print(f"  {name:10}  {path}")
+            print(f"  {name:10}  {cell(path)}")

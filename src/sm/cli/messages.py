@@ -5,7 +5,7 @@ from typing import cast
 
 from sm.api.errors import UsageError
 from sm.api.types import MESSAGE_STATES, MessageView
-from sm.cli.output import at_least, brief, client, clock, coloured, dim, print_json, table
+from sm.cli.output import at_least, brief, cell, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm messages ada --state queued"
 
@@ -55,6 +55,6 @@ def _print_trail(message: MessageView) -> None:
     print(f"{message['id']}  {message['from']} to {message['to_name']}: {brief(message['text'])}")
     for receipt in message["receipts"]:
         step = coloured(receipt["step"]) + " " * (9 - len(receipt["step"]))
-        print(f"  {dim(clock(receipt['at']))}  {step}  {receipt['evidence']}")
+        print(f"  {dim(clock(receipt['at']))}  {step}  {cell(receipt['evidence'])}")
     if message["waiting"]:
-        print(f"  waits: {message['waiting']}")
+        print(f"  waits: {cell(message['waiting'])}")

@@ -18,7 +18,7 @@ from sm.api.client import Client, segment
 from sm.api.errors import RefusedError
 from sm.api.runs import is_left
 from sm.api.types import RecoverableView, RecoveryPlanView, RecoveryView, SessionDetail
-from sm.cli.output import age, brief, client, dim, is_colourful, plain, print_json
+from sm.cli.output import age, brief, cell, client, dim, is_colourful, plain, print_json
 
 EXAMPLE = "sm recover ada"
 LOOK_EVERY = 0.1
@@ -107,9 +107,9 @@ def _summary(one: RecoverableView) -> str:
     parts = [f"{_thousands(one['lines'])} lines"]
     if one["percent"] is not None:
         parts.append(f"context {one['percent']:.0f} %")
-    parts.append(one["reason"])
+    parts.append(cell(one["reason"]))
     if one["hopeless"]:
-        parts.append(one["hopeless"])
+        parts.append(cell(one["hopeless"]))
     elif one["next_recovery"] is not None:
         wait = max(0.0, one["next_recovery"] - time.time())
         parts.append(f"is brought back in {wait:.0f} s")
@@ -257,7 +257,8 @@ def _tell(session: SessionDetail, recovery: RecoveryView, told: dict[str, int], 
         told[session["id"]] += 1
         if step["step"] == "failed":
             sys.stdout.flush()
-            sys.stderr.write(f"sm: {whose}it was not brought back: {step['evidence']}\n")
+            why = cell(step["evidence"])
+            sys.stderr.write(f"sm: {whose}it was not brought back: {why}\n")
             continue
         words = _STEPS.get(step["step"], step["step"] + ": {evidence}")
         mark = coloured_mark()

@@ -34,9 +34,10 @@ from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
+from sm.daemon.ended_runs import forget_runs
 from sm.daemon.intake import Intake
+from sm.daemon.killed_runs import inherit_runs, left_behind, tidy_runs
 from sm.daemon.logs import configure
-from sm.daemon.remains import drop_runs, inherit_runs, left_behind, tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -236,19 +237,19 @@ class Worker:
         """Let go of the past, now and then."""
         while True:
             await asyncio.sleep(PRUNE_EVERY)
-            await self.drop_past(engine)
+            await self.forget(engine, time.time() - seconds(self.settings.archive.retention))
 
-    async def drop_past(self, engine: Engine) -> None:
+    async def forget(self, engine: Engine, before: float) -> None:
         """What is older than the retention. What cannot be dropped now is the next time."""
-        before = time.time() - seconds(self.settings.archive.retention)
         try:
             dropped = await engine.prune(before)
         except (StoreError, NotStoredError, OSError) as error:
             self.log.warning("The past could not be dropped", why=str(error))
         else:
             self.log.info("Dropped what is older than the retention", rows=dropped)
-            known = [session.id for session in engine.loop.sessions]
-            await asyncio.to_thread(drop_runs, self.home, known, before)
+        runs = await asyncio.to_thread(forget_runs, self.home, ProcessTable().started, before)
+        if runs:
+            self.log.info("Dropped runs that are long over", runs=runs)
 
     async def _mind_runs(self, engine: Engine) -> None:
         while True:

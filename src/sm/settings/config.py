@@ -42,7 +42,8 @@ class Archive(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """How long the past is kept."""
 
     retention: str = "90d"
-    """Events and finished messages older than this are dropped."""
+    """Events, finished messages, closed handoffs, ended sessions and runs older than this are
+    dropped, with their logs and snapshots."""
 
 
 class Daemon(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -43,6 +43,7 @@ from sm.api.runs import (
 )
 from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
+from sm.core.envelope import sanitise
 from sm.core.ids import SessionId
 from sm.core.message import Route
 from sm.core.passage import AUTO
@@ -51,8 +52,8 @@ from sm.core.state import Exit, Session
 from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.intake import Intake
+from sm.daemon.killed_runs import tidy_runs
 from sm.daemon.logs import configure
-from sm.daemon.remains import tidy_runs
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
 from sm.engine.engine import Engine
@@ -331,7 +332,8 @@ class Wrapper:
         self._waits_until = timer.due
         pause = math.ceil(timer.due - time.time())
         if pause > 0:
-            words = f"{session.crash.words}: {session.name} is started again in {pause} s"
+            words = self._plain(session.crash.words)
+            words = f"{words}: {session.name} is started again in {pause} s"
             self._terminal.say(f"[sm] {words}. To leave: Ctrl-C")
 
     def _told(self) -> str:
@@ -340,7 +342,8 @@ class Wrapper:
             return ""
         session = self._running.session(self._id)
         if session.recovery is not None:
-            return f"[sm] {session.recovery.crash.words}: {session.name} is started again"
+            words = self._plain(session.recovery.crash.words)
+            return f"[sm] {words}: {session.name} is started again"
         if session.handoff is None:
             return ""
         why = "is full" if session.handoff.kind == AUTO else "was handed over"
@@ -348,6 +351,11 @@ class Wrapper:
             f"[sm] context {session.context.number} {why}: {session.name} goes on in a fresh one"
             f" (handoff {session.handoff.id})"
         )
+
+    def _plain(self, words: str) -> str:
+        """What others said, on the person's terminal: without secrets and without orders to it."""
+        redacted = words if self._running is None else self._running.redact(words)
+        return sanitise(redacted)
 
     def _note(self, code: int | None = None) -> None:
         run: Run = {
@@ -371,7 +379,7 @@ class Wrapper:
         is_unsaid = is_unsaid and not self._is_left
         if is_unsaid and self._terminal.dismissed is None and not session.kill_requested:
             # It could not be started, or not again for its next context.
-            _tell(f"sm: {session.verdict.says}\n")
+            _tell(f"sm: {self._plain(session.verdict.says)}\n")
         if session.walkaway is not None and session.walkaway.over:
             # Only now: its agent had the screen.
             _tell(f"sm: it was not handed over any more: {session.walkaway.over}.\n")
@@ -380,7 +388,7 @@ class Wrapper:
             below = "\n\x1b[J" if sys.stderr.isatty() else ""
             why = session.crash.words + (f"; {session.hopeless}" if session.hopeless else "")
             again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
-            _tell(f"{below}sm: {why}. {again}\n")
+            _tell(f"{below}sm: {self._plain(why)}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)

@@ -8,16 +8,15 @@ nobody else would show what it was.
 import asyncio
 import contextlib
 import math
-import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
 from sm.adapters.notify.book import NoticeBook
 from sm.adapters.store import StoreError, open_store
-from sm.api.runs import Run, ended_runs, home_of_run, note_past, past_runs, runs, write_run
+from sm.api.runs import Run, ended_runs, home_of_run, note_past, runs, write_run
 from sm.core.crash import RecoveryState
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
@@ -64,7 +63,8 @@ async def inherit_runs(
     done: list[str] = []
     failed: dict[str, str] = {}
     deadline = time.monotonic() + within
-    for run in left_behind(home, started):
+    # Asked every two seconds, on disks that may be slow: nobody else is to wait for it.
+    for run in await asyncio.to_thread(left_behind, home, started):
         if time.monotonic() > deadline:
             break
         try:
@@ -92,7 +92,7 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
             left = let_be(left, now)
         words = f"its sm run (process {run['pid']}) was killed"
         await engine.recoveries.inherit(left, past, evidence=words)
-        _take_spool(own, home)
+        await asyncio.to_thread(_take_spool, own, home)
         await engine.notices.take(await asyncio.to_thread(NoticeBook(own.notices).all))
     else:
         SessionFolders(own).forget_environment(session_id)
@@ -119,15 +119,6 @@ def closed(session: Session, code: int | None, now: float) -> Session:
     """Of a run that said that it is over: nothing of it is to come back."""
     known = session.exit or Exit(status=code, signal=None, intended=True)
     return replace(let_be(session, now), exit=replace(known, intended=True))
-
-
-def drop_runs(home: Home, known: Collection[SessionId], before: float) -> int:
-    """Delete what is left of runs whose sessions are kept no longer; how many those were."""
-    over = [run for run in past_runs(home) if (run["ended_at"] or before) < before]
-    gone = [run["id"] for run in over if run["id"] not in known]
-    for run in gone:
-        shutil.rmtree(home_of_run(home, run).base, ignore_errors=True)
-    return len(gone)
 
 
 def let_be(session: Session, now: float) -> Session:

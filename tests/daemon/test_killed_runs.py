@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
 from sm.adapters.store import open_store
-from sm.api.runs import Run, home_of_run, note_past, runs, write_run
+from sm.api.runs import Run, home_of_run, write_run
 from sm.core.crash import Cause, Crash, Recovery, RecoveryState
 from sm.core.events import SessionInherited
 from sm.core.ids import RecoveryId, SessionId
@@ -15,12 +16,20 @@ from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
 from sm.core.session import create
 from sm.core.state import Exit, State
-from sm.daemon.remains import closed, drop_runs, let_be, tidy_runs
+from sm.daemon.killed_runs import closed, inherit_runs, let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
+from tests.engine.rig import Rig
 from tests.kit.sm import Sm
 
 NOW = 1_700_000_000.0
+
+
+def noted(own: Home, run: str, pid: int) -> Run:
+    return {
+        "id": run, "name": run, "agent": "demo", "cwd": "/", "pid": pid, "started": 7,
+        "socket": str(own.socket), "began_at": NOW - 9, "ended_at": None, "code": None,
+    }  # fmt: skip
 
 
 def begun(home: Home, run: str, pid: int) -> Path:
@@ -31,11 +40,7 @@ def begun(home: Home, run: str, pid: int) -> Path:
     folders = SessionFolders(own)
     line = AgentLine(argv=("agent",), environment={}, files={})
     folders.prepare(SessionId(run), line, {"API_KEY": "secret"}, "/")
-    noted: Run = {
-        "id": run, "name": run, "agent": "demo", "cwd": "/", "pid": pid, "started": 7,
-        "socket": str(own.socket), "began_at": NOW - 9, "ended_at": None, "code": None,
-    }  # fmt: skip
-    write_run(own, noted)
+    write_run(own, noted(own, run, pid))
     return folders.folder(SessionId(run))
 
 
@@ -82,6 +87,23 @@ def test_a_pid_that_was_given_again_is_somebody_elses(tmp_path: Path) -> None:
     assert tidy_runs(home, {1: 8}.get) == ["aaaaaaaa"]
 
 
+async def test_whoever_looks_for_killed_runs_holds_nobody_up(tmp_path: Path) -> None:
+    """The folders are read beside everything else the daemon does."""
+    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
+    begun(home, "aaaaaaaa", 1)
+    threads = []
+
+    def started(pid: int) -> int:
+        threads.append(threading.current_thread())
+        return 7
+
+    async with Rig().running() as engine:
+        assert await inherit_runs(home, engine, started, NOW) == ([], {})
+
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
+
+
 def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
     """Neither after the pause it was in, nor because it was just being brought back."""
     end = Exit(status=None, signal=9, intended=False)
@@ -106,21 +128,3 @@ def test_a_run_that_said_that_it_is_over_has_ended() -> None:
                                 ways=())  # fmt: skip
         session, effects = create(over, NOW)
         assert (session.state, effects) == (State.ENDED, ())
-
-
-def test_what_is_left_of_a_run_goes_with_its_session(tmp_path: Path) -> None:
-    """When that is older than the retention, and not before."""
-    home = Home(tmp_path / "home", tmp_path / "config.toml", tmp_path / "run", is_default=False)
-    for run in ("aaaaaaaa", "bbbbbbbb", "cccccccc"):
-        begun(home, run, 1)
-    for noted in runs(home):
-        own = home_of_run(home, noted["id"])
-        if noted["id"] != "cccccccc":
-            write_run(own, {**noted, "ended_at": NOW})
-            note_past(own)
-
-    assert drop_runs(home, [], NOW) == 0
-    assert drop_runs(home, [SessionId("bbbbbbbb")], NOW + 1) == 1
-
-    left = {path.name for path in (home.state / "runs").iterdir()}
-    assert left == {"bbbbbbbb", "cccccccc"}
