@@ -171,8 +171,10 @@ def test_an_environment_that_is_not_kept_is_lent_by_whoever_asks(own: Sm) -> Non
     crash(own, "tia")
     assert not (own.home.sessions / own.json("show", "tia")["id"] / "launch.json").exists()
 
+    planned = own.run("recover", "tia", "--dry-run")
     said = own.run("recover", "tia", "tia")
 
+    assert "command   " in planned
     assert "✓ back at work" in said
     assert own.state("tia") == "idle"
 

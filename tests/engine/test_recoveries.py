@@ -107,6 +107,9 @@ async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
             await ask(engine)
         with pytest.raises(RefusedError, match="keep_environment"):
             await engine.recoveries.plan("ada", None)
+        _, plan, _ = await engine.recoveries.plan("ada", None, {"HOME": "/you", "CLAUDECODE": "1"})
+        assert plan.environment == {"HOME": "/you", "SM_SESSION": "ada"}
+        assert ADA not in rig.folders.prepared
         await ask(engine, environment={"HOME": "/home/you", "CLAUDECODE": "1"})
         done = (RecoveryState.STARTED, RecoveryState.DONE)
         assert await engine.loop.wait_until(

@@ -139,8 +139,10 @@ def _asked(found: Sequence[RecoverableView]) -> list[str]:
 
 
 def _plan(daemon: Client, name: str, way: str | None) -> RecoveryPlanView:
-    asked = {"way": way} if way else {}
-    return cast("RecoveryPlanView", daemon.get(f"/sessions/{segment(name)}/recovery", **asked))
+    # As the recovery itself: whoever asks lends an environment where none is kept.
+    body = {"way": way, "environment": caller.environment()}
+    path = f"/sessions/{segment(name)}/recovery"
+    return cast("RecoveryPlanView", daemon.call("POST", path, body))
 
 
 def _show_plans(daemon: Client, names: Sequence[str], args: argparse.Namespace) -> int:

@@ -242,8 +242,10 @@ class Recoverer:
         crash: Crash,
         wanted: Manner | None,
         survivors: tuple[str, ...] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Plan:
-        """How it would be brought back. Raises where it cannot be; changes nothing."""
+        """How it would be brought back. Raises where it cannot be; changes nothing.
+        ``environment``: in the place of one that is not kept."""
         if survivors is None:
             survivors = await self._foreseen(session)
         recalled = await self._recall(session, crash, survivors)
@@ -254,12 +256,12 @@ class Recoverer:
         )
         if wanted is Manner.RESUME and manner is not wanted:
             raise RecoveryImpossibleError(f"it cannot be resumed: {why}. Without --resume it can.")
-        line, environment = await asyncio.to_thread(self._line, session, manner)
+        line, taken = await asyncio.to_thread(self._line, session, manner, environment)
         return Plan(
             manner=manner,
             why=why,
             line=line,
-            environment=environment,
+            environment=taken,
             recollected=recalled.recollected,
             told=recalled.words(session, manner),
         )
@@ -274,9 +276,11 @@ class Recoverer:
             return f"{session.agent} keeps no record to go on with"
         return None if recollected.whole else recollected.flaw
 
-    def _line(self, session: Session, manner: Manner) -> tuple[AgentLine, Mapping[str, str]]:
+    def _line(
+        self, session: Session, manner: Manner, environment: Mapping[str, str] | None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
         resume = session.context.id if manner is Manner.RESUME else None
-        return self._launcher.planned_again(session, resume)
+        return self._launcher.planned_again(session, resume, environment)
 
     async def _recall(
         self, session: Session, crash: Crash, survivors: tuple[str, ...]

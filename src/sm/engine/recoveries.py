@@ -133,18 +133,23 @@ class Recoveries:
             raise
 
     async def plan(
-        self, reference: str, manner: Manner | None
+        self,
+        reference: str,
+        manner: Manner | None,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[Session, Plan, tuple[str, ...]]:
         """How a session would be brought back, and the command line without secrets; nothing is
-        done."""
+        done. ``environment``: what whoever asks would lend."""
         session = naming.find(reference, self._loop.sessions)
         self._refuse_impossible(session, may_run=True)
         crash = None if session.exit is None else session.crash
         crash = crash or _supposed(session, self._clock.now())
-        if not await asyncio.to_thread(self._is_kept, session):
+        is_kept = await asyncio.to_thread(self._is_kept, session)
+        if not is_kept and environment is None:
             raise RefusedError(f"{session.name}: {_NOT_KEPT}")
+        lent = None if is_kept else self._fit(session.id, environment or {})
         try:
-            plan = await self._recoverer.plan(session, crash, manner)
+            plan = await self._recoverer.plan(session, crash, manner, environment=lent)
             return session, plan, await asyncio.to_thread(self._recoverer.shown, plan.line)
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             raise RefusedError(f"{session.name}: {error}") from None
@@ -232,8 +237,12 @@ class Recoveries:
         return True
 
     def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
-        lent = self._environments.with_sm(self._clean(environment))
-        self._environments.lend(session, {**lent, **self._identity(session)})
+        self._environments.lend(session, self._fit(session, environment))
+
+    def _fit(self, session: SessionId, environment: Mapping[str, str]) -> dict[str, str]:
+        """Somebody's environment, with the session's own identity in the place of theirs."""
+        fit = self._environments.with_sm(self._clean(environment))
+        return {**fit, **self._identity(session)}
 
 
 def _supposed(session: Session, now: float) -> Crash:
@@ -249,8 +258,9 @@ def _supposed(session: Session, now: float) -> Crash:
 
 COUNTED = 4_000_000
 _NOT_KEPT = (
-    "the environment it was started with is not kept (recovery.keep_environment). Bring it back"
-    " from a terminal, which lends its own: sm recover"
+    "the environment it was started with is not there: it was not kept"
+    " (recovery.keep_environment = false), or its folder was deleted. Bring it back from a"
+    " terminal, which lends its own: sm recover"
 )
 
 
