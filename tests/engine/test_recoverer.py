@@ -1,6 +1,7 @@
 """Agents that died are started again: once, told what they must know, and nothing beside one."""
 
 import asyncio
+import errno
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from sm.core.launch import AgentLine
 from sm.core.message import MessageState
 from sm.core.state import Session, State
 from sm.engine.engine import Engine
-from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN
+from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN, _in_words
 from sm.redaction.redactor import Redactor
 from tests.engine.rig import ADA, BOB, TERMS, FlakyStore, Rig, said
 from tests.engine.timelapse import NOON
@@ -141,6 +142,13 @@ async def test_a_handoff_that_was_cut_and_taken_over_is_left_to_whoever_has_it(
 
         assert f"Handoff {CUT} was under way and came to nothing" in waiting.told
         assert f"Handoff {CUT} was under way. bob has taken it over" in taken.told
+
+
+def test_what_the_system_refused_is_told_with_its_place() -> None:
+    refused = OSError(errno.EROFS, "Read-only file system", "/sessions/ada/launch.json")
+
+    assert _in_words(refused) == "/sessions/ada/launch.json: Read-only file system"
+    assert _in_words(ValueError("no")) == "no"
 
 
 async def test_a_recovery_that_is_over_starts_nothing(rig: Rig) -> None:

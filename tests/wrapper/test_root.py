@@ -679,7 +679,8 @@ def test_a_full_disk_is_refused(desk: Desk) -> None:
         code, said = _refused(desk, "--", "demo")
 
     assert code == 2
-    assert "No space left" in said
+    assert str(desk.base) in said
+    assert said.endswith("No space left on device. Make room there, and try again.")
 
 
 def test_a_disk_that_fills_up_later_changes_no_exit_code(desk: Desk) -> None:

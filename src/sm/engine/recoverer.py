@@ -130,7 +130,7 @@ class Recoverer:
             self._launcher.forget_unkept(session.id)
             if recovery.crash.handoff is not None:
                 await self._filing.let_go(session, recovery.crash.handoff)
-            return RecoveryFailed(recovery=recovery.id, reason=str(error))
+            return RecoveryFailed(recovery=recovery.id, reason=_in_words(error))
 
     async def _room(self, session: SessionId, recovery: RecoveryId) -> None:
         """Wait until few enough agents are being started: a wave of them starves everybody. One
@@ -328,6 +328,13 @@ class Recoverer:
         )
         dialect = self._dialects.named(session.agent)
         return any(_holds(dialect, path, attempt) for path in transcripts if path is not None)
+
+
+def _in_words(error: Exception) -> str:
+    """Of what the system said: the file first, and no number."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:

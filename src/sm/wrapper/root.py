@@ -7,6 +7,7 @@ process is our child and ends with us, whatever ends us.
 
 import asyncio
 import contextlib
+import errno
 import math
 import os
 import shutil
@@ -70,6 +71,12 @@ ROUTES = frozenset({Route.STOP_REPLY, Route.TOOL_RESULT, Route.DOORBELL})
 """A person sits at the keyboard: nothing is typed."""
 FAILED, WRONG = 1, 2
 SIGNALLED = 128
+_REMEDIES = {
+    errno.ENOSPC: "Make room",
+    errno.EDQUOT: "Make room",
+    errno.EROFS: "Let sm write",
+    errno.EACCES: "Let sm write",
+}
 UNHEARD = 3.0
 """How long a terminal may be without an agent before the run is over, whatever is on record."""
 
@@ -94,8 +101,18 @@ def main(request: RunRequest) -> int:
         # Nothing ran: there is nothing to keep.
         shutil.rmtree(home_of_run(home, asked["id"]).base, ignore_errors=True)
         return _complain(error, FAILED)
-    except (ConfigError, HomeError, StoreError, OSError) as error:
+    except OSError as error:
+        return _complain(_explained(error), WRONG)
+    except (ConfigError, HomeError, StoreError) as error:
         return _complain(error, WRONG)
+
+
+def _explained(error: OSError) -> Exception:
+    """What the system said, where, and what to do."""
+    place = error.filename or os.environ.get("SM_HOME") or "sm's own folder"
+    words = f"{place}: {error.strerror or error}."
+    remedy = _REMEDIES.get(error.errno or 0)
+    return RefusedError(f"{words} {remedy} there, and try again." if remedy else words)
 
 
 def _run(wrapper: "Wrapper") -> int:
