@@ -16,7 +16,9 @@ from sm.api.runs import (
     is_left,
     is_run,
     name_of_run,
+    note_past,
     parse_request,
+    past_runs,
     runs,
     sockets_of_runs,
     write_run,
@@ -74,6 +76,18 @@ def test_runs_that_go_on_are_told_from_those_that_are_over(home: Home) -> None:
     assert [run["id"] for run in ended_runs(home)] == ["over"]
     assert not (own.base / RUN_FILE).exists()
     assert json.loads((own.base / ENDED_FILE).read_text())["code"] == 3
+
+
+def test_a_run_whose_session_is_the_daemons_is_past(home: Home) -> None:
+    """It is still a run, and is called by its name."""
+    own = _noted(home, "over", code=0)
+    assert ([run["id"] for run in ended_runs(home)], past_runs(home)) == (["over"], [])
+
+    note_past(own)
+
+    assert (ended_runs(home), [run["id"] for run in past_runs(home)]) == ([], ["over"])
+    assert is_run(own)
+    assert name_of_run(home, "over") == "over"
 
 
 def test_a_run_without_its_wrapper_is_left(home: Home) -> None:

@@ -73,6 +73,10 @@ def test_one_whose_message_is_withdrawn_waits_again(sm: Sm, waiting: HandoffId) 
 def test_what_waits_is_put_away(sm: Sm, waiting: HandoffId) -> None:
     assert sm.run("handoffs", "clear") == f"{waiting}: put away, unread.\n"
 
+    assert (
+        "cannot be a channel's name. It must be 1 to 64 letters"
+        in refusal(sm, "handoffs", "clear", "--channel", "../../x")[1]
+    )
     assert refusal(sm, "handoffs", "clear", "--channel", "work") == (
         1, "Nothing waits in the channel work.",
     )  # fmt: skip

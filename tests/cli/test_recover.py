@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from typing import cast
 
@@ -105,7 +106,7 @@ def test_all_of_them_come_back_together(own: Sm) -> None:
 
 
 def test_a_person_at_a_terminal_is_asked(own: Sm) -> None:
-    """By number, all or none; a wrong answer asks again."""
+    """By number, name, all or none; a wrong answer asks again."""
     for name in ("tia", "tom"):
         own.new_demo(name)
         crash(own, name)
@@ -117,14 +118,33 @@ def test_a_person_at_a_terminal_is_asked(own: Sm) -> None:
     def shows(words: str) -> bool:
         return words in own.tmux("capture-pane", "-p", "-t", pane)
 
-    wait_until(lambda: shows("Recover which session? [1-2, all, none]:"), 20)
+    wait_until(lambda: shows("Recover which session? [1-2, a name, all, none]:"), 20)
     own.tmux("send-keys", "-t", pane, "7", "Enter")
     wait_until(lambda: shows("'7' is none of them."), 20)
-    own.tmux("send-keys", "-t", pane, "1", "Enter")
+    own.tmux("send-keys", "-t", pane, "tom", "Enter")
 
     wait_until(lambda: own.state("tom") == "idle", 20)
 
-    assert own.state("tia") == "crashed", "the last one to die stands first in the list"
+    assert own.state("tia") == "crashed"
+
+
+def test_two_that_ask_for_all_at_once_are_both_done(own: Sm) -> None:
+    """What they asked for is so in the end, whoever was first."""
+    for name in ("tia", "tom"):
+        own.new_demo(name)
+        crash(own, name)
+    both = [
+        subprocess.Popen(
+            [str(SM), "recover", "--all"], env=own.environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+
+    said = [one.communicate(timeout=60)[0] for one in both]
+
+    assert [one.returncode for one in both] == [0, 0], said
+    assert (own.state("tia"), own.state("tom")) == ("idle", "idle")
 
 
 def test_what_cannot_be_brought_back_is_refused(sm: Sm) -> None:
@@ -171,8 +191,10 @@ def test_an_environment_that_is_not_kept_is_lent_by_whoever_asks(own: Sm) -> Non
     crash(own, "tia")
     assert not (own.home.sessions / own.json("show", "tia")["id"] / "launch.json").exists()
 
+    planned = own.run("recover", "tia", "--dry-run")
     said = own.run("recover", "tia", "tia")
 
+    assert "command   " in planned
     assert "✓ back at work" in said
     assert own.state("tia") == "idle"
 

@@ -113,6 +113,18 @@ def test_a_manager_that_refuses_is_quoted(own: Sm) -> None:
     assert told.startswith(f"{unit(own).name} starts the daemon from now on.")
 
 
+def test_a_manager_that_refuses_everything_is_quoted_once(own: Sm) -> None:
+    """The file goes all the same."""
+    own.run("install", "--yes", "--service", environment=manager(own, enabling(own)))
+    refusing = manager(own, "echo 'Failed to connect to bus' >&2; exit 1")
+
+    told = own.run("uninstall", "--yes", "--service", environment=refusing)
+
+    assert told.count("Failed to connect to bus. A daemon it started may still run.") == 1
+    assert "systemctl --user disable --now" in told.splitlines()[-1]
+    assert not unit(own).exists()
+
+
 def test_json_tells_the_same(own: Sm) -> None:
     """What was told to whom, and what is left."""
     planned = own.json("install", "--service", "--dry-run", environment=manager(own, ""))

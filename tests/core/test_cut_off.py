@@ -128,3 +128,13 @@ def test_a_call_that_ended_unrecorded_is_not_to_be_done_again(failed: bool, how:
     )
     assert left.is_open
     assert partial_work(remains(ASKED, ended, ASKED, REPLY), 2_000) == ""
+
+
+def test_a_handoff_that_somebody_else_took_is_left_to_them() -> None:
+    crash = replace(QUIET, handoff=HandoffId("HO-1"))
+    taken = replace(remains(ASKED, REPLY), crash=crash, taken_by="bob")
+
+    told = partial_work(taken, 2_000)
+
+    assert "Handoff HO-1 was under way. bob has taken it over" in told
+    assert "still to be done" not in told

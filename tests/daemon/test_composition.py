@@ -54,6 +54,7 @@ async def test_a_session_has_the_rules_of_the_configuration(tmp_path: Path) -> N
         routes=allowed_routes(settings),
         hook_url=lambda _: None,
         run_name=lambda _: None,
+        run_names=dict,
         log=structlog.get_logger(),
         channels=ChannelBook(home.channels, registry(settings), None),
         restarts=4,

@@ -16,7 +16,7 @@ from sm.core.launch import AgentLine
 from sm.core.recovery import TIMER, is_over
 from sm.core.session import create
 from sm.core.state import Exit, State
-from sm.daemon.killed_runs import inherit_runs, let_be, tidy_runs
+from sm.daemon.killed_runs import closed, inherit_runs, let_be, tidy_runs
 from sm.settings.home import Home
 from tests.core.samples import IDLE
 from tests.engine.rig import Rig
@@ -117,3 +117,14 @@ def test_a_run_that_was_left_comes_back_for_nobody_but_who_asks() -> None:
     assert let_be(asked, NOW).recoveries[-1].state is RecoveryState.FAILED
     inherited = SessionInherited(session=let_be(asked, NOW), name="ada", evidence="left", ways=())
     assert create(inherited, NOW)[0].state is State.CRASHED
+
+
+def test_a_run_that_said_that_it_is_over_has_ended() -> None:
+    """Whatever its agent died of, and though its end came too fast to be noted."""
+    crashed = replace(IDLE, exit=Exit(status=None, signal=9, intended=False))
+
+    for left in (crashed.with_timer(TIMER, NOW + 60), IDLE):
+        over = SessionInherited(session=closed(left, 2, NOW), name="ada", evidence="it ended",
+                                ways=())  # fmt: skip
+        session, effects = create(over, NOW)
+        assert (session.state, effects) == (State.ENDED, ())

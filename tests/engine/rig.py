@@ -195,6 +195,7 @@ class Rig:
             thresholds=self.thresholds,
             hook_url=lambda _: None,
             run_name=self.runs.get,
+            run_names=lambda: self.runs,
             channels=ChannelBook(self.kept / "channels", {}),
             notices=person_of(self.world, self.kept, self.log),
             handoffs=HandoffFolders(lambda session: self.kept / session),

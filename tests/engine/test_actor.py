@@ -66,8 +66,7 @@ class Stage:
             self.world, processes, dialects, launcher, recollection, LoopClock(),
             at_once=4, session=self.session, sessions=lambda: self.loop.sessions,
             next_commit=lambda: self.loop.next_commit(), message=store.message,
-            events=store.last_events,
-            keep_crash=self.keep_crash,
+            events=store.last_events, keep_crash=self.keep_crash, filing=filing, name=str,
         )  # fmt: skip
         self.kept = Path(tempfile.mkdtemp())
         weakref.finalize(self, shutil.rmtree, self.kept)

@@ -112,6 +112,25 @@ async def test_one_that_came_to_nothing_is_put_away(desk: Desk) -> None:
     assert desk.filed.status is Status.CLEARED
 
 
+async def test_what_a_recovery_tells_is_nobody_elses(desk: Desk) -> None:
+    """From before its agent is started until it has died, or was not started after all."""
+    await desk.file(desk.written(), Filed.CLAIMED)
+    desk.agent.dead = desk.agent.gone = True
+    bob = replace(desk.ada, id=BOB, pane=None)
+
+    await desk.filing.hold(desk.ada, ID)
+    with pytest.raises(RefusedError):
+        await desk.filing.take(bob, "shop")
+    assert await desk.filing.holder(bob, ID) == ADA
+    assert await desk.filing.holder(desk.ada, ID) is None
+
+    await desk.filing.let_go(desk.ada, ID)
+    assert (await desk.filing.take(bob, "shop")).handoff.claimed_by == BOB
+    await desk.filing.hold(desk.ada, ID)
+    assert await desk.filing.holder(desk.ada, ID) == BOB
+    assert await desk.file(desk.written(), Filed.CLEARED) == "bob has it"
+
+
 async def test_in_a_terminal_of_ours_we_stand_for_the_next_agent(desk: Desk) -> None:
     """The one that runs is ended on the way."""
     await desk.file(desk.written(), Filed.CLAIMED, replace(desk.ada, wrapped=True))

@@ -46,6 +46,13 @@ def test_a_name_is_taken_while_its_session_has_not_ended() -> None:
     assert check_name("ada", [OLD_ADA]) == "ada"
 
 
+def test_a_name_that_is_taken_elsewhere_is_taken() -> None:
+    """By a run, which has an engine of its own."""
+    with pytest.raises(NameRefusedError, match="ws is taken"):
+        check_name("ws", [], {"ws"})
+    assert free_name("claude", [], {"claude-1"}) == "claude-2"
+
+
 def test_a_free_name_has_the_lowest_free_number() -> None:
     """Numbers of ended sessions are used again."""
     known = [named("claude-1", "1"), named("claude-2", "2", State.ENDED), named("claude-3", "3")]

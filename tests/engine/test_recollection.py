@@ -22,7 +22,7 @@ from sm.core.message import MessageState, Route, Way
 from sm.core.recollection import tokens
 from sm.core.state import Limit, PastContext, Session, Thresholds, Usage
 from sm.engine.drafts import Drafts
-from sm.engine.recollection import Recollected, Recollection, RecollectionRules
+from sm.engine.recollection import Known, Recollected, Recollection, RecollectionRules
 from sm.redaction.redactor import Redactor
 from tests.adapters.agents.claude.telling import asks, calls, gives, says, write
 from tests.core.samples import HANDOFF, IDLE, message
@@ -72,7 +72,8 @@ class Desk:
         recollection = Recollection(
             drafts=drafts, log=self.log, snapshot=lambda _: self.snapshot, rules=self.rules
         )
-        return await recollection.of(self.session, crash, **{"window": None, **more})
+        window = more.pop("window", None)
+        return await recollection.of(self.session, crash, known=Known(**more), window=window)
 
 
 def make_repository(folder: Path) -> None:
@@ -153,6 +154,19 @@ async def test_with_the_handoff_alone_there_is_still_a_task(desk: Desk) -> None:
     )
     assert "\nThe store is half done.\n" in told.prompt
     assert f"({HANDOFF}, whole at `{desk.folder}" in told.prompt
+
+
+async def test_a_handoff_that_somebody_else_took_is_not_told(desk: Desk) -> None:
+    """Two would carry it out."""
+    desk.handed_over("# Port\n\nThe store is half done.\n")
+    desk.said(asks("Go on"))
+
+    told = await desk.told(replace(CRASH, handoff=HANDOFF), taken_by="bob")
+
+    assert "The store is half done." not in told.prompt
+    assert "bob has taken it over" in told.prompt
+    assert "bob has taken it over" in told.note
+    assert told.skipped == (f"last handoff {HANDOFF}: bob has taken it over",)
 
 
 async def test_a_handoff_that_is_gone_is_named(desk: Desk) -> None:

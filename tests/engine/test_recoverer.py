@@ -1,10 +1,13 @@
 """Agents that died are started again: once, told what they must know, and nothing beside one."""
 
 import asyncio
+import errno
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from sm.core.channel import Kind, NewHandoff, handoff_name
 from sm.core.crash import Manner, RecoveryRules, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.events import AgentRecovered, RecoveryFailed
@@ -13,12 +16,14 @@ from sm.core.launch import AgentLine
 from sm.core.message import MessageState
 from sm.core.state import Session, State
 from sm.engine.engine import Engine
-from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN
+from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN, _in_words
 from sm.redaction.redactor import Redactor
-from tests.engine.rig import ADA, TERMS, FlakyStore, Rig, said
+from tests.engine.rig import ADA, BOB, TERMS, FlakyStore, Rig, said
+from tests.engine.timelapse import NOON
 from tests.engine.world import Agent
 
 ID = RecoveryId("r1")
+CUT = handoff_name(NOON, "0a1b2c3d")
 AUTO = replace(TERMS, rules=RecoveryRules(auto=True, crashes=3, within=600.0))
 
 
@@ -111,6 +116,39 @@ async def test_nothing_is_started_beside_an_agent_that_does_not_end(rig: Rig) ->
         pid = agent.pane.pid
         assert session.recoveries[-1].steps[-1].evidence == f"process {pid} does not end"
     assert "relaunch ada" not in rig.world.calls
+
+
+async def test_a_handoff_that_was_cut_and_taken_over_is_left_to_whoever_has_it(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """The ledger knows; its taker is named, and the document is not told again."""
+    written = tmp_path / "handoff.md"
+    written.write_text(f"<!-- HANDOFF-ID: {CUT} -->\n\nSweep the shop.\n")
+    async with rig.running() as engine:
+        session = await died(rig, engine, await rig.start_turn(engine))
+        bob = (await rig.start(engine, BOB), engine.session(BOB))[1]
+        engine.filing.channels.create(
+            NewHandoff(
+                id=CUT, channel="shop", root="/shop", kind=Kind.SELF, session=ADA, context=None,
+                created_at=NOON, created_by_pid=1, working_dir="/shop", document=str(written),
+            )
+        )  # fmt: skip
+        assert session.crash is not None
+        crash = replace(session.crash, handoff=CUT)
+
+        waiting = await engine.recoverer.plan(session, crash, None)
+        await engine.filing.take(bob, "shop")
+        taken = await engine.recoverer.plan(session, crash, None)
+
+        assert f"Handoff {CUT} was under way and came to nothing" in waiting.told
+        assert f"Handoff {CUT} was under way. bob has taken it over" in taken.told
+
+
+def test_what_the_system_refused_is_told_with_its_place() -> None:
+    refused = OSError(errno.EROFS, "Read-only file system", "/sessions/ada/launch.json")
+
+    assert _in_words(refused) == "/sessions/ada/launch.json: Read-only file system"
+    assert _in_words(ValueError("no")) == "no"
 
 
 async def test_a_recovery_that_is_over_starts_nothing(rig: Rig) -> None:

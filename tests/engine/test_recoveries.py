@@ -78,6 +78,16 @@ async def test_what_cannot_be_brought_back_says_why(rig: Rig, state: str, words:
         assert str(refused.value).startswith(words)
 
 
+async def test_no_second_session_comes_to_life_under_one_name(rig: Rig) -> None:
+    """A run took the name while nobody could tell it that it was taken."""
+    async with rig.running() as engine:
+        await died(rig, engine, await rig.start(engine))
+        rig.runs["0a1b2c3d"] = "ada"
+
+        with pytest.raises(RefusedError, match=f"A run is called ada, too.* sm rename {ADA} NAME"):
+            await ask(engine)
+
+
 async def test_nothing_is_offered_that_would_be_refused(rig: Rig) -> None:
     rig.recovery_terms = replace(TERMS, rules=RecoveryRules(enabled=False))
     async with rig.running() as engine:
@@ -97,6 +107,9 @@ async def test_an_environment_that_was_not_kept_is_lent(rig: Rig) -> None:
             await ask(engine)
         with pytest.raises(RefusedError, match="keep_environment"):
             await engine.recoveries.plan("ada", None)
+        _, plan, _ = await engine.recoveries.plan("ada", None, {"HOME": "/you", "CLAUDECODE": "1"})
+        assert plan.environment == {"HOME": "/you", "SM_SESSION": "ada"}
+        assert ADA not in rig.folders.prepared
         await ask(engine, environment={"HOME": "/home/you", "CLAUDECODE": "1"})
         done = (RecoveryState.STARTED, RecoveryState.DONE)
         assert await engine.loop.wait_until(

@@ -88,6 +88,20 @@ async def test_a_session_without_a_name_is_given_one(rig: Rig) -> None:
             await engine.sessions.new(new(BOB, name="scripted-1"))
 
 
+async def test_a_runs_name_is_taken_for_a_new_session_and_for_an_old_one(rig: Rig) -> None:
+    """Until the run's session is ours itself."""
+    rig.runs["0a1b2c3d"] = "ws"
+    async with rig.running() as engine:
+        with pytest.raises(NameRefusedError, match="ws is taken"):
+            await engine.sessions.new(new(name="ws"))
+        await engine.sessions.new(new())
+        with pytest.raises(NameRefusedError, match="ws is taken"):
+            await engine.sessions.rename("ada", "ws")
+
+        rig.runs[ADA] = "ada"
+        assert (await engine.sessions.rename("ada", "ada")).name == "ada"
+
+
 async def test_an_agent_that_is_not_there_is_refused_before_anything_is_stored(rig: Rig) -> None:
     """The person hears what is missing."""
     async with rig.running() as engine:

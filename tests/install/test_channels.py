@@ -186,6 +186,15 @@ def test_a_linked_configuration_stays_a_link(home: Home, api: Path, tmp_path: Pa
     assert "api" in (tmp_path / "dotfiles" / "sm.toml").read_text()
 
 
+def test_a_link_into_nowhere_is_not_followed(home: Home, api: Path, tmp_path: Path) -> None:
+    """No folder is made where somebody meant another one."""
+    home.base.mkdir()
+    home.config.symlink_to(tmp_path / "nonexist" / "zz")
+
+    assert f"the folder {tmp_path / 'nonexist'} is not there" in _refused(home, api)
+    assert not (tmp_path / "nonexist").exists()
+
+
 def test_a_folder_that_cannot_be_made_is_said(home: Home, api: Path) -> None:
     home.base.write_text("a file in its place")
 

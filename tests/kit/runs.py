@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from sm.api import starting
-from sm.api.runs import ENDED_FILE, RUN_FILE
+from sm.api.runs import ENDED_FILE, PAST_FILE, RUN_FILE
 from sm.core.handoff import LESSON
 from sm.settings.home import Home
 from tests.kit.claude import BOX
@@ -41,6 +41,7 @@ deadline = "0s"
 cooldown = "0s"
 max_restarts = 1000
 """
+NOTED = (RUN_FILE, ENDED_FILE, PAST_FILE)
 FULL = 110_000
 """Tokens at which these rules hand over."""
 REQUEST = 'Do the steps in order, one command for each. It\'s «urgent»: a "quoted" $PATH, 100 %.'
@@ -116,7 +117,7 @@ class Desk:
     def runs(self) -> list[dict[str, Any]]:
         """What is known of every run of this home, whether it goes on or is over."""
         folder = self.home.state / "runs"
-        files = sorted(file for name in (RUN_FILE, ENDED_FILE) for file in folder.glob(f"*/{name}"))
+        files = sorted(file for name in NOTED for file in folder.glob(f"*/{name}"))
         found = []
         for file in files:
             # One that ends in this moment is there under its other name.
@@ -136,7 +137,10 @@ class Desk:
         """
         wait_until(lambda: not self.leftovers(), within, seen=self.leftovers)
         assert list(self.runtime.rglob("*.sock")) == []
-        for over in (self.home.state / "runs").glob(f"*/{ENDED_FILE}"):
+        folders = (self.home.state / "runs").glob("*")
+        for over in (folder / name for folder in folders for name in (ENDED_FILE, PAST_FILE)):
+            if not over.exists():
+                continue
             assert list(over.parent.glob("*/sessions/*/launch.json")) == []
             assert list(over.parent.glob("*/sessions/*/*-settings.json")) == []
 

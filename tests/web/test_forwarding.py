@@ -191,6 +191,19 @@ async def test_what_is_known_here_is_answered_here(other: Other) -> None:
     assert (asked, other.asked) == (["PATCH"], [])
 
 
+async def test_what_a_run_left_behind_is_taken_in_before_anybody_is_answered() -> None:
+    """Its own engine is gone: only here it can be found. Other questions wait for nothing."""
+    ours: list[dict[str, str]] = []
+
+    async def take_in() -> None:
+        ours.append({"id": "left"})
+
+    app = behind(answering(body=ours), dict, take_in=take_in)
+
+    assert await call(app, "GET", "/health") == (200, [])
+    assert await call(app, "GET", "/sessions") == (200, [{"id": "left"}])
+
+
 async def test_lists_are_joined_and_nothing_is_told_twice(other: Other) -> None:
     """The first one tells it; unless it has it from the ledger alone, without a context."""
     other.says(200, [{"id": "b", "context": 2}, {"id": "c", "requested_at": 1.0}, {"id": "d"}])
@@ -239,15 +252,28 @@ async def test_a_session_that_lives_elsewhere_goes_before_one_that_has_ended_her
     assert await call(app, "DELETE", "/sessions/ada") == (200, {"state": "ended"})
 
 
-async def test_a_name_is_taken_everywhere(other: Other) -> None:
-    other.says(200, {"state": "working"})
+@pytest.mark.parametrize(("state", "status"), [("working", 409), ("crashed", 409), ("ended", 200)])
+async def test_a_session_elsewhere_is_given_no_name_that_is_taken_here(
+    other: Other, state: str, status: int
+) -> None:
+    """It knows nothing of what is here. Whoever is not over may yet be meant by its name."""
+    here = {"id": "0a1b2c3d", "name": "bob", "state": state}
+    other.says(200, {"id": "ffff0000", "name": "ada", "state": "idle"})
+    app = behind(answering(body=here), lambda: {other.path: None})
+
+    told = await call(app, "PATCH", "/sessions/ada", b'{"name":"bob"}')
+
+    assert told[0] == status
+    if status == 409:
+        assert told[1]["error"] == "The name 'bob' is taken. Choose another: sm ls"
+        assert all(asked.startswith(b"GET ") for asked in other.asked)
+
+
+async def test_a_session_elsewhere_may_keep_its_name(other: Other) -> None:
+    other.says(200, {"id": "ffff0000", "name": "ada", "state": "idle"})
     app = behind(answering(status=404, body={"error": "no"}), lambda: {other.path: None})
 
-    status, told = await call(app, "POST", "/sessions", b'{"name":"ada"}')
-
-    assert (status, told["error"]) == (
-        409, "The name 'ada' is taken by a run. Choose another: sm ls",
-    )  # fmt: skip
+    assert (await call(app, "PATCH", "/sessions/ffff", b'{"name":"ada"}'))[0] == 200
 
 
 async def test_a_run_has_the_daemon_begin_a_session(other: Other) -> None:
@@ -348,12 +374,6 @@ async def test_what_another_run_knows_is_told_beside_a_stopped_one(
 
     assert (await call(app, "GET", "/messages/m?wait=3600"))[0] == 200
     assert (await call(app, "POST", "/sessions/bob/messages", b"{}"))[0] == 200
-
-
-async def test_a_stopped_runs_name_is_taken(stopped: Stopped) -> None:
-    app = forgetful(stopped)
-
-    assert (await call(app, "POST", "/sessions", b'{"name":"ada"}'))[0] == 409
 
 
 async def test_a_stopped_run_stays_listed(stopped: Stopped) -> None:

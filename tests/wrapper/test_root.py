@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.runs import CONFIG, FULL, Desk, Run, Task, alive, contexts, run_desk, told
+from tests.kit.sm import SM
 from tests.kit.tmux import wait_until
 from tests.kit.untested import leave_untested
 
@@ -156,6 +157,17 @@ def test_a_crashed_agent_comes_back_in_tmux(desk: Desk) -> None:
     desk.sm("daemon", "stop")
 
 
+def test_a_crash_right_after_the_first_prompt_can_be_brought_back(desk: Desk) -> None:
+    """Its agent had not written anything down yet, but has reported what it was asked."""
+    run = desk.run("--", "demo", "--delay", "0", "please port the tests\n%crash")
+
+    assert run.ended() != 0
+    assert f"sm recover {run.name}" in run.shell.history()
+    assert [one["state"] for one in desk.json("ls")] == ["crashed"]
+    desk.sm("kill", run.name)
+    desk.sm("daemon", "stop")
+
+
 def test_a_crashed_run_can_be_asked_for_at_once(desk: Desk) -> None:
     """Though a daemon that runs looks for such runs only now and then."""
     desk.sm("daemon", "start")
@@ -163,6 +175,59 @@ def test_a_crashed_run_can_be_asked_for_at_once(desk: Desk) -> None:
     assert run.ended() == 137
 
     assert "back at work" in desk.sm("recover", run.name)
+    desk.sm("kill", run.name)
+    desk.sm("daemon", "stop")
+
+
+def test_a_name_is_one_sessions_until_it_has_ended(desk: Desk) -> None:
+    """Whether that is a run or in tmux, and also while it is crashed."""
+    session = desk.sm("new", "foo", "--prompt", "%crash SIGKILL").strip()
+    wait_until(lambda: desk.json("show", "foo")["state"] == "crashed")
+    assert "'foo' is taken" in _refused(desk, "--name", "foo", "--", "demo")[1]
+
+    run = _idle(desk, "%say hello")
+    assert f"{run.name} is taken" in _refusal(desk, "rename", session, run.name)
+    assert "'foo' is taken" in _refusal(desk, "rename", run.name, "foo")
+    desk.sm("rename", run.name, "young")
+    wait_until(lambda: any(noted["name"] == "young" for noted in desk.runs()))
+    desk.sm("rename", session, run.name)
+    desk.sm("kill", session)
+    desk.sm("kill", "young")
+    run.ended()
+    desk.sm("daemon", "stop")
+
+
+def _refusal(desk: Desk, *arguments: str) -> str:
+    """What a command says that is refused."""
+    done = subprocess.run(
+        [str(SM), *arguments], env=desk.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout
+    return done.stderr
+
+
+@pytest.mark.parametrize("ending", ["kill", "/exit"])
+def test_a_run_that_ended_can_still_be_looked_at(desk: Desk, ending: str) -> None:
+    """As any session, once its own engine is gone: what it showed, was sent and handed over."""
+    desk.sm("daemon", "start")
+    run = _idle(desk, "%say hello")
+    desk.sm("send", run.name, "%say the lamp is green", "--wait", "20")
+    run.wait_idle()
+    desk.sm("kill", run.name) if ending == "kill" else run.shell.type("/exit")
+    run.ended()
+
+    assert desk.json("ls") == []
+    assert [(one["name"], one["state"]) for one in desk.json("ls", "--all")] == [
+        (run.name, "ended")
+    ]
+    assert desk.json("show", run.name)["state"] == "ended"
+    assert "the lamp is green" in desk.sm("log", run.name)
+    assert [one["state"] for one in desk.json("messages", run.name)] == ["done"]
+    assert desk.json("handoffs", run.name) == []
+    again = desk.run("--", "demo", "--delay", "0", "%exit")
+    assert again.ended() == 0
+    desk.sm("new", run.name)
+    assert desk.json("show", run.name)["state"] != "ended"
     desk.sm("kill", run.name)
     desk.sm("daemon", "stop")
 
@@ -198,6 +263,26 @@ def _pausing(desk: Desk) -> Run:
         ended.append(_killed(run))
     wait_until(lambda: _said_last(run).endswith(" in 5 s. To leave: Ctrl-C"), 20, seen=run.report)
     return run
+
+
+def test_a_run_whose_agent_is_given_up_says_so_once() -> None:
+    """On its terminal, and in the daemon's notices as soon as anybody asks."""
+    config = f'{AUTO}crash_budget = "2 in 10m"\n'
+    with run_desk(config=config) as desk:
+        desk.sm("daemon", "start")
+        run = _idle(desk, "%say hello")
+        first = _killed(run)
+        wait_until(lambda: run.agent not in (None, first), 20, seen=run.report)
+        run.wait_idle()
+        _killed(run)
+
+        assert run.ended() == 137
+        given_up = "it crashed 2 times in 10 minutes and is not brought back any more"
+        assert f"sm: the agent was ended by signal 9; {given_up}. To" in run.shell.history()
+        assert [bool(one["hopeless"]) for one in desk.json("ls")] == [True]
+        told = [one["words"] for one in desk.json("notices")]
+        assert len([words for words in told if given_up in words]) == 1, told
+        desk.sm("kill", run.name)
 
 
 def _killed(run: Run) -> int | None:
@@ -595,7 +680,8 @@ def test_a_full_disk_is_refused(desk: Desk) -> None:
         code, said = _refused(desk, "--", "demo")
 
     assert code == 2
-    assert "No space left" in said
+    assert str(desk.base) in said
+    assert said.endswith("No space left on device. Make room there, and try again.")
 
 
 def test_a_disk_that_fills_up_later_changes_no_exit_code(desk: Desk) -> None:

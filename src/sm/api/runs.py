@@ -10,8 +10,9 @@ from typing import TypedDict, cast
 
 from sm.settings.home import Home
 
-RUN_FILE, ENDED_FILE = "run.json", "ended.json"
-"""Of one that goes on, and of one that is over: those that go on are found at a glance."""
+RUN_FILE, ENDED_FILE, PAST_FILE = "run.json", "ended.json", "past.json"
+"""Of one that goes on, of one that is over, and of one whose session is the daemon's by now: each
+kind is found at a glance."""
 
 LARGEST_PID = 2**31 - 1
 
@@ -67,21 +68,31 @@ def write_run(own: Home, run: Run) -> None:
 def is_run(home: Home) -> bool:
     """Whether a home is one run's: only the run itself answers there."""
     return any(os.path.exists(home.base / name)  # noqa: PTH110 - every command asks
-               for name in (RUN_FILE, ENDED_FILE))  # fmt: skip
+               for name in (RUN_FILE, ENDED_FILE, PAST_FILE))  # fmt: skip
 
 
 def runs(home: Home) -> list[Run]:
     """Every run that goes on or was killed, oldest first."""
-    return _all(home, RUN_FILE)
+    return _with_file(home, RUN_FILE)
 
 
 def ended_runs(home: Home) -> list[Run]:
-    """Every run that is over, the one that began first first."""
-    return _all(home, ENDED_FILE)
+    """Every run that is over and not yet the daemon's, oldest first."""
+    return _with_file(home, ENDED_FILE)
 
 
-def _all(home: Home, file: str) -> list[Run]:
-    found = [_read(path) for path in (home.state / "runs").glob(f"*/{file}")]
+def past_runs(home: Home) -> list[Run]:
+    """Every run whose session is the daemon's by now, oldest first."""
+    return _with_file(home, PAST_FILE)
+
+
+def note_past(own: Home) -> None:
+    """Of a run that is over: its session is the daemon's."""
+    (own.base / ENDED_FILE).replace(own.base / PAST_FILE)
+
+
+def _with_file(home: Home, name: str) -> list[Run]:
+    found = [_read(path) for path in (home.state / "runs").glob(f"*/{name}")]
     return sorted((run for run in found if run is not None), key=lambda run: run["began_at"])
 
 
@@ -91,8 +102,14 @@ def name_of_run(home: Home, run: str) -> str | None:
         # No path to another file can be spelled.
         return None
     folder = home.state / "runs" / run
-    found = _read(folder / RUN_FILE) or _read(folder / ENDED_FILE)
+    read = (_read(folder / name) for name in (RUN_FILE, ENDED_FILE, PAST_FILE))
+    found = next((run for run in read if run is not None), None)
     return None if found is None else found["name"]
+
+
+def names_of_runs(home: Home) -> dict[str, str]:
+    """By their ids, those of runs that are not over: one that was killed may be brought back."""
+    return {run["id"]: run["name"] for run in runs(home)}
 
 
 def _read(path: Path) -> Run | None:

@@ -35,7 +35,7 @@ def _load(args: argparse.Namespace) -> int:
 
 
 def _clear(args: argparse.Namespace) -> int:
-    channel = args.channel or _channel_here()
+    channel = _checked(args.channel) if args.channel else _channel_here()
     path = f"/channels/{segment(channel)}/handoff"
     cleared = cast("ClearedView", client().call("DELETE", path))
     if args.json:
@@ -43,6 +43,16 @@ def _clear(args: argparse.Namespace) -> int:
     else:
         print(f"{', '.join(cleared['cleared'])}: put away, unread.")
     return 0
+
+
+def _checked(name: str) -> str:
+    from sm.install import channels
+    from sm.install.files import InstallError
+
+    try:
+        return channels.named(name)
+    except InstallError as error:
+        raise RefusedError(str(error), 400) from None
 
 
 def _channel_here() -> str:

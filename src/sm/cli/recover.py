@@ -124,23 +124,34 @@ def _asked(found: Sequence[RecoverableView]) -> list[str]:
     """Which of them a person wants back."""
     while True:
         try:
-            answer = input(f"\nRecover which session? [1-{len(found)}, all, none]: ").strip()
+            answer = input(
+                f"\nRecover which session? [1-{len(found)}, a name, all, none]: "
+            ).strip()
         except EOFError:
             return []
         if answer.lower() in ("", "none", "n", "q"):
             return []
         if answer.lower() in ("all", "a"):
             return [one["id"] for one in found]
-        words = answer.replace(",", " ").split()
-        wrong = [w for w in words if not w.isdecimal() or not 1 <= int(w) <= len(found)]
+        meant = {word: _meant(word, found) for word in answer.replace(",", " ").split()}
+        wrong = [word for word, session in meant.items() if session is None]
         if not wrong:
-            return list(dict.fromkeys(found[int(word) - 1]["id"] for word in words))
+            return list(dict.fromkeys(session for session in meant.values() if session))
         print(f"{wrong[0]!r} is none of them.")
 
 
+def _meant(word: str, found: Sequence[RecoverableView]) -> str | None:
+    """The session at this place of the list, or that is called so."""
+    if word.isdecimal() and 1 <= int(word) <= len(found):
+        return found[int(word) - 1]["id"]
+    return next((one["id"] for one in found if word in (one["name"], one["id"])), None)
+
+
 def _plan(daemon: Client, name: str, way: str | None) -> RecoveryPlanView:
-    asked = {"way": way} if way else {}
-    return cast("RecoveryPlanView", daemon.get(f"/sessions/{segment(name)}/recovery", **asked))
+    # As the recovery itself: whoever asks lends an environment where none is kept.
+    body = {"way": way, "environment": caller.environment()}
+    path = f"/sessions/{segment(name)}/recovery"
+    return cast("RecoveryPlanView", daemon.call("POST", path, body))
 
 
 def _show_plans(daemon: Client, names: Sequence[str], args: argparse.Namespace) -> int:
@@ -185,6 +196,10 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
         try:
             asked.append(_ask(daemon, name, args.way))
         except RefusedError as error:
+            there = _on_its_way(daemon, name) if args.all else None
+            if there is not None:
+                asked += [there] if there["state"] == "recovering" else []
+                continue
             if len(names) == 1:
                 raise
             refused += 1
@@ -194,6 +209,12 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
         print_json([recovery | {"session": session} for session, recovery in ended])
     failed = sum(recovery["state"] != "done" for _, recovery in ended)
     return 1 if failed or refused else 0
+
+
+def _on_its_way(daemon: Client, name: str) -> SessionDetail | None:
+    """The session, if somebody else has brought it back meanwhile, or is about to."""
+    session = cast("SessionDetail", daemon.get(f"/sessions/{segment(name)}"))
+    return None if session["state"] in ("crashed", "ended") else session
 
 
 def _count(number: int, what: str) -> str:

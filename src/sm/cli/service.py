@@ -126,6 +126,7 @@ def _tell_uninstalled(plan: Plan, told: Sequence[Told], *, is_dry: bool) -> None
         print("Nothing was written. Without --dry-run, this is what would change.")
     else:
         print(f"Deleted {own.file}. Agents go on; the next command starts the daemon again.")
-        for one in told:
-            if one.is_refused:
-                print(f"{one.line} was refused: {one.refused}. A daemon it started may still run.")
+        # A manager that is not there refuses everything for the same reason.
+        refused = {one.refused: one for one in reversed(told) if one.is_refused}
+        for one in reversed(refused.values()):
+            print(f"{one.line} was refused: {one.refused}. A daemon it started may still run.")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from sm.core.exchange import Deed, Exchange
+from sm.core.ids import HandoffId
 from sm.core.remains import Remains
 from sm.core.shortening import Item, brief, code, cut, fenced, listed
 
@@ -44,10 +45,7 @@ def _lines(remains: Remains) -> list[str]:
         asked = brief(crash.dialog, LINE)
         lines.append(f"A question to the person was open ({asked}) and got no answer: ask again.")
     if crash.handoff:
-        lines.append(
-            f"Handoff {crash.handoff} was under way and came to nothing: what its document says is"
-            " still to be done."
-        )
+        lines.append(_handoff(crash.handoff, remains.taken_by))
     if crash.busy and not calls and not crash.dialog and last is None:
         lines.append("You were about to say or do something next: your last words may be lost.")
     if last is not None:
@@ -66,6 +64,18 @@ def _unwritten(call: Exchange) -> str:
     what = f"{brief(call.tool, 60)}{target}"
     how = "failed" if call.result and call.result.is_failed else "was done"
     return f"{what} {how}, though your own record lacks it: do not repeat it unseen."
+
+
+def _handoff(handoff: HandoffId, taken_by: str) -> str:
+    if taken_by:
+        return (
+            f"Handoff {handoff} was under way. {taken_by} has taken it over and does what its"
+            " document says: leave that to it."
+        )
+    return (
+        f"Handoff {handoff} was under way and came to nothing: what its document says is still to"
+        " be done."
+    )
 
 
 def _call(call: Exchange, remains: Remains) -> str:

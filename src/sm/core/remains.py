@@ -49,6 +49,8 @@ class Remains:
     """The last handoff's document."""
     handoff_id: str = ""
     handoff_path: str = ""
+    taken_by: str = ""
+    """Who was given the handoff that the crash has cut, if somebody else was."""
     git: str = ""
     survivors: tuple[str, ...] = ()
     """Processes of the dead agent that still run, each in a few words."""

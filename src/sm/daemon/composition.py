@@ -1,6 +1,6 @@
 """The engine with everything it needs, the same for the daemon and for a wrapped agent."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,7 @@ def compose(
     log: Log,
     channels: Channels,
     run_name: Callable[[str], str | None],
+    run_names: Callable[[], Mapping[str, str]],
     restarts: int | None = None,
 ) -> Engine:
     """``restarts``: how often at most a session is handed over when nobody is there. Its agent is
@@ -102,6 +103,7 @@ def compose(
         thresholds=_thresholds(settings.context_monitor),
         hook_url=hook_url,
         run_name=run_name,
+        run_names=run_names,
         snapshots=SnapshotFolders(_snapshot_folder(settings.recovery, folders)),
         snapshot_rules=SnapshotRules(
             enabled=settings.recovery.enabled,

@@ -1,12 +1,12 @@
 """Runs that are long over: their folders go.
 
-Not of one whose session became the daemon's: that has its files there, and they go with it.
+Not of one whose session is the daemon's: that has its files there, and they go with it.
 """
 
 import shutil
 from collections.abc import Callable
 
-from sm.api.runs import Run, ended_runs, home_of_run, runs
+from sm.api.runs import Run, ended_runs, home_of_run, past_runs, runs
 from sm.settings.home import Home
 
 Started = Callable[[int], int | None]
@@ -14,7 +14,8 @@ Started = Callable[[int], int | None]
 
 def forget_runs(home: Home, started: Started, before: float) -> list[str]:
     """Remove what is left of runs that were over before this; their ids."""
-    gone = [run["id"] for run in ended_runs(home) if _is_past(home, run, started, before)]
+    over = [*ended_runs(home), *past_runs(home)]
+    gone = [run["id"] for run in over if _is_past(home, run, started, before)]
     for run in gone:
         own = home_of_run(home, run)
         shutil.rmtree(own.state, ignore_errors=True)

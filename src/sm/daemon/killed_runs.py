@@ -1,7 +1,8 @@
-"""Runs that were killed, or whose agent was: what only a living one needs goes, and its session
-becomes the daemon's.
+"""Runs that are over: what only a living one needs goes, and its session becomes the daemon's.
 
-An agent ends with its wrapper, and a wrapper with its agent; nobody else would bring it back.
+Of one that was killed, or whose agent was, as crashed: an agent ends with its wrapper, and a
+wrapper with its agent; nobody else would bring it back. Of one that ended by itself, as ended:
+nobody else would show what it was.
 """
 
 import asyncio
@@ -9,17 +10,18 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sm.adapters.folders import SessionFolders
 from sm.adapters.notify.book import NoticeBook
 from sm.adapters.store import StoreError, open_store
-from sm.api.runs import Run, home_of_run, runs, write_run
+from sm.api.runs import Run, ended_runs, home_of_run, note_past, runs, write_run
 from sm.core.crash import RecoveryState
 from sm.core.ids import SessionId
 from sm.core.journal import NotStoredError
 from sm.core.recovery import ASK_AGAIN, TIMER
-from sm.core.state import Session
+from sm.core.state import Exit, Session
 from sm.engine.engine import Engine
 from sm.engine.recoveries import Past
 from sm.settings.home import Home
@@ -32,6 +34,13 @@ PAST = 1000
 def killed(home: Home, started: Started) -> list[Run]:
     """Every run whose wrapper is gone without having said that it is over."""
     return [run for run in runs(home) if started(run["pid"]) != run["started"]]
+
+
+def left_behind(home: Home, started: Started) -> list[Run]:
+    """Every run that is over and not yet the daemon's, whether it has said so or not."""
+    # One that says so has still to close its store.
+    over = [run for run in ended_runs(home) if started(run["pid"]) != run["started"]]
+    return [*killed(home, started), *over]
 
 
 def tidy_runs(home: Home, started: Started) -> list[str]:
@@ -47,18 +56,21 @@ def tidy_runs(home: Home, started: Started) -> list[str]:
 async def inherit_runs(
     home: Home, engine: Engine, started: Started, now: float, *, within: float = math.inf
 ) -> tuple[list[str], dict[str, str]]:
-    """Make the sessions of killed runs the daemon's own, crashed as they are; their ids, and why
-    others could not be. Those are left as they are: a full disk or a locked store may pass. What
-    is not done ``within`` so many seconds is left for the next time."""
+    """Make the sessions of runs the daemon's own: of killed ones, crashed as they are, and these
+    ones' ids; of those that ended, as ended. And why others could not be. Those are left as they
+    are: a full disk or a locked store may pass. What is not done ``within`` so many seconds is left
+    for the next time."""
     done: list[str] = []
     failed: dict[str, str] = {}
     deadline = time.monotonic() + within
     # Asked every two seconds, on disks that may be slow: nobody else is to wait for it.
-    for run in await asyncio.to_thread(killed, home, started):
+    for run in await asyncio.to_thread(left_behind, home, started):
         if time.monotonic() > deadline:
             break
         try:
-            if await _inherit(home, engine, run, started, now):
+            if run["ended_at"] is not None:
+                await _put_by(home, engine, run, now)
+            elif await _inherit(home, engine, run, started, now):
                 done.append(run["id"])
         except (StoreError, NotStoredError, OSError) as error:
             failed[run["id"]] = str(error)
@@ -88,7 +100,25 @@ async def _inherit(home: Home, engine: Engine, run: Run, started: Started, now: 
     with contextlib.suppress(OSError):
         Path(run["socket"]).unlink(missing_ok=True)
         write_run(own, {**run, "ended_at": now})
+        note_past(own)
     return True
+
+
+async def _put_by(home: Home, engine: Engine, run: Run, now: float) -> None:
+    """A run that ended by itself: what it was can still be looked at."""
+    own, session_id = home_of_run(home, run["id"]), SessionId(run["id"])
+    left, past = await _left(own, session_id)
+    SessionFolders(own).forget_environment(session_id)
+    if left is not None:
+        SessionFolders(home).inherit(session_id, SessionFolders(own).folder(session_id))
+        await engine.recoveries.inherit(closed(left, run["code"], now), past, evidence="it ended")
+    note_past(own)
+
+
+def closed(session: Session, code: int | None, now: float) -> Session:
+    """Of a run that said that it is over: nothing of it is to come back."""
+    known = session.exit or Exit(status=code, signal=None, intended=True)
+    return replace(let_be(session, now), exit=replace(known, intended=True))
 
 
 def let_be(session: Session, now: float) -> Session:

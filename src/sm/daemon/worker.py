@@ -28,7 +28,7 @@ from sm.adapters.tmux.conf import private_conf
 from sm.adapters.tmux.router import TmuxRouter
 from sm.adapters.tmux.server import TmuxTerminal
 from sm.api import scope
-from sm.api.runs import name_of_run, sockets_of_runs
+from sm.api.runs import name_of_run, names_of_runs, sockets_of_runs
 from sm.api.service import unit_name
 from sm.api.types import Health
 from sm.core.ids import SessionId
@@ -37,7 +37,7 @@ from sm.daemon import parent
 from sm.daemon.composition import allowed_routes, compose
 from sm.daemon.ended_runs import forget_runs
 from sm.daemon.intake import Intake
-from sm.daemon.killed_runs import inherit_runs, tidy_runs
+from sm.daemon.killed_runs import inherit_runs, left_behind, tidy_runs
 from sm.daemon.logs import configure
 from sm.daemon.serving import serve
 from sm.daemon.tokens import Tokens
@@ -97,6 +97,7 @@ class Worker:
         self.port: int | None = None
         self.orphaned: set[str] = set()
         """Runs of which it was told that they cannot be taken over."""
+        self.inheriting = asyncio.Lock()
         self.parent = os.getppid()
         self.stopping = asyncio.Event()
         self.tmux_found = asyncio.Event()
@@ -183,6 +184,7 @@ class Worker:
             log=self.log,
             channels=ChannelBook(self.home.channels, registry(self.settings)),
             run_name=partial(name_of_run, self.home),
+            run_names=partial(names_of_runs, self.home),
         )
 
     def hook_url(self, session: SessionId) -> str | None:
@@ -212,7 +214,13 @@ class Worker:
 
         # Whoever asks is told of them, too; and waits no longer for it than for anything else.
         await self._inherit_runs(engine, within=RUNS_WITHIN)
-        app = build(engine, health, intake.set_aside, lambda: sockets_of_runs(self.home))
+        app = build(
+            engine,
+            health,
+            intake.set_aside,
+            lambda: sockets_of_runs(self.home),
+            take_in=partial(self._take_in, engine),
+        )
         guarded = Guard(app, tokens.admin(), tokens.of_session)
         async with asyncio.TaskGroup() as tasks:
             chores = [
@@ -249,10 +257,17 @@ class Worker:
             await asyncio.sleep(RUNS_LOOK_EVERY)
             await self._inherit_runs(engine)
 
+    async def _take_in(self, engine: Engine) -> None:
+        """Whoever asks right after a run's end is told of it."""
+        found = await asyncio.to_thread(left_behind, self.home, ProcessTable().started)
+        if any(run["id"] not in self.orphaned for run in found):
+            await self._inherit_runs(engine, within=RUNS_WITHIN)
+
     async def _inherit_runs(self, engine: Engine, within: float = math.inf) -> None:
-        """Whose wrapper or agent was killed, is ours to bring back."""
+        """Whose wrapper or agent was killed, is ours to bring back; whose ended, to show."""
         started, now = ProcessTable().started, time.time()
-        done, failed = await inherit_runs(self.home, engine, started, now, within=within)
+        async with self.inheriting:
+            done, failed = await inherit_runs(self.home, engine, started, now, within=within)
         for run in done:
             self.log.warning("A run was killed; its session is ours now", run=run)
         for run in failed.keys() - self.orphaned:

@@ -99,10 +99,12 @@ class Engine:
         redact_shown: Callable[[str], str],
         hook_url: Callable[[SessionId], str | None],
         run_name: Callable[[str], str | None],
+        run_names: Callable[[], Mapping[str, str]],
         snapshots: Snapshots,
         snapshot_rules: SnapshotRules,
     ) -> None:
-        """``run_name``: that of a run of ``sm run``, by its id."""
+        """``run_name``: that of a run of ``sm run``, by its id. ``run_names``: of all that are not
+        over, by their ids."""
         self.store = store
         self.terminal = terminal
         self.dialects = dialects
@@ -117,6 +119,7 @@ class Engine:
             rescue=recovery_terms.rules,
             routes=routes,
         )
+        self._run_name = run_name
         self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock, redact)
         typist = Typist(terminal, dialects, processes, inbox, self.session)
         reader = Reader(dialects, clock)
@@ -165,6 +168,8 @@ class Engine:
             message=store.message,
             events=store.last_events,
             keep_crash=lambda session: self.snapshots.keep_crash(session),
+            filing=self.filing,
+            name=self._name,
         )
         self._actor = Actor(
             terminal,
@@ -203,6 +208,7 @@ class Engine:
             identity=identity,
             hook_url=hook_url,
             run_name=run_name,
+            run_names=run_names,
             learn=self.filing.learn,
         )
         self.recoveries = Recoveries(
@@ -216,6 +222,7 @@ class Engine:
             raw_log=folders.raw_log,
             ways=self.sessions.ways,
             learn=self.filing.learn,
+            names_elsewhere=self.sessions.names_elsewhere,
         )
         self.watch = Watch(self.loop, terminal, dialects, self._launcher, exits, log)
         self.snapshots = Photographer(
@@ -277,6 +284,11 @@ class Engine:
 
     def session(self, session_id: SessionId) -> Session:
         return self.loop.session(session_id)
+
+    def _name(self, session_id: SessionId) -> str:
+        """What any session is called, wherever it lives."""
+        known = (session.name for session in self.loop.sessions if session.id == session_id)
+        return next(known, None) or self._run_name(session_id) or session_id
 
     def find(self, reference: str) -> Session:
         return naming.find(reference, self.loop.sessions)

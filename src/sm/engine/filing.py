@@ -5,6 +5,7 @@ never holds up a handoff.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from sm.core.message import Message
 from sm.core.notices import derived_id
 from sm.core.passage import AUTO, DocumentError, Filed, Handoff
 from sm.core.state import Session
+from sm.core.terminal import Pane
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Channels, Clock, Handoffs, Processes
 
@@ -78,6 +80,9 @@ class Filing:
             case Filed.CONSUMED:
                 return _words(self.channels.consume(name, session.id, now))
             case Filed.CLEARED:
+                holder = self._holder(session, name)
+                if holder is not None:
+                    return f"{holder} has it"
                 return f"{len(self.channels.clear(handoff=name, at=now))} put away"
 
     def _left(self, session: Session, handoff: Handoff) -> None:
@@ -127,6 +132,46 @@ class Filing:
             started=started or 0,
             transcript=session.context.transcript,
         )
+
+    async def hold(self, session: Session, handoff: HandoffId, pane: Pane | None = None) -> None:
+        """Keep one that a crash has cut for whoever is told of it. ``pane``: of the agent that is;
+        until it runs, we stand for it."""
+        pid = self.pid if pane is None else pane.pid
+        claimant = Claimant(
+            session=session.id,
+            context=None,
+            pid=pid,
+            started=(self.processes.started(pid) if pane is None else pane.started) or 0,
+        )
+        # What cannot be written down holds no recovery up.
+        with contextlib.suppress(LedgerFailedError, OSError):
+            await asyncio.to_thread(
+                self.channels.claim,
+                handoff,
+                claimant,
+                now=self.clock.now(),
+                expiry=self.expiry,
+            )
+
+    async def let_go(self, session: Session, handoff: HandoffId) -> None:
+        """Nobody was told of it after all: it waits in its channel again."""
+        with contextlib.suppress(LedgerFailedError, OSError):
+            await asyncio.to_thread(self.channels.release, handoff, session.id, self.clock.now())
+
+    async def holder(self, session: Session, handoff: HandoffId) -> SessionId | None:
+        """The other session that was given a handoff of this one's, as far as that can be told."""
+        try:
+            await asyncio.to_thread(self.settle)
+            return await asyncio.to_thread(self._holder, session, handoff)
+        except (LedgerFailedError, OSError):
+            return None
+
+    def _holder(self, session: Session, handoff: HandoffId) -> SessionId | None:
+        held = self.channels.get(handoff)
+        if held is None or held.status not in (Status.CLAIMED, Status.CONSUMED):
+            return None
+        by = held.consumed_by or held.claimed_by
+        return None if by == session.id else by
 
     # --- asked for by people and agents ----------------------------------------------------
 

@@ -177,16 +177,26 @@ class Launcher:
         return self._folders.recovery(session.id)
 
     def planned_again(
-        self, session: Session, resume: ContextId | None
+        self,
+        session: Session,
+        resume: ContextId | None,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[AgentLine, Mapping[str, str]]:
-        """How its agent is started once more: with its own record, or afresh."""
+        """How its agent is started once more: with its own record, or afresh. ``environment``: in
+        the place of one that is not kept."""
         self._terminal.check_startable(self._pane_launch(session))
-        return self._planned(session, None, resume=resume)
+        return self._planned(session, None, resume=resume, environment=environment)
 
     def _planned(
-        self, session: Session, prompt: str | None, *, resume: ContextId | None = None
+        self,
+        session: Session,
+        prompt: str | None,
+        *,
+        resume: ContextId | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[AgentLine, Mapping[str, str]]:
-        environment = self._folders.environment(session.id)
+        if environment is None:
+            environment = self._folders.environment(session.id)
         request = LaunchRequest(
             session=session.id,
             agent=session.agent,

@@ -1,7 +1,7 @@
 """Names people give to sessions, finding what they mean, and how they are told no."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sm.core.state import Session, State
 
@@ -22,8 +22,8 @@ class NotFoundError(LookupError):
     """Nothing fits what was asked for; the message says what to do."""
 
 
-def check_name(name: str, sessions: Iterable[Session]) -> str:
-    """The name, if a new session may have it."""
+def check_name(name: str, sessions: Iterable[Session], elsewhere: Collection[str] = ()) -> str:
+    """The name, if a session may have it from now on. ``elsewhere``: names that are taken there."""
     if _NAME.fullmatch(name) is None:
         raise NameRefusedError(
             f"{name!r} is not a usable name: 1 to 40 letters, digits, '-' or '_', "
@@ -31,16 +31,21 @@ def check_name(name: str, sessions: Iterable[Session]) -> str:
         )
     if looks_like_id(name):
         raise NameRefusedError(f"{name!r} looks like a session id. Choose another name.")
-    if any(s.name == name and s.state is not State.ENDED for s in sessions):
+    if name in elsewhere or name in taken(sessions):
         raise NameRefusedError(f"{name} is taken. Choose another name, or: sm kill {name}")
     return name
 
 
-def free_name(stem: str, sessions: Iterable[Session]) -> str:
+def taken(sessions: Iterable[Session]) -> set[str]:
+    """The names that no other session may have. One that crashed has its own: it may come back."""
+    return {s.name for s in sessions if s.state is not State.ENDED}
+
+
+def free_name(stem: str, sessions: Iterable[Session], elsewhere: Collection[str] = ()) -> str:
     """``stem-N`` with the lowest free number."""
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:30] or "session"
-    taken = {s.name for s in sessions if s.state is not State.ENDED}
-    return next(name for n in range(1, len(taken) + 2) if (name := f"{stem}-{n}") not in taken)
+    names = {*taken(sessions), *elsewhere}
+    return next(name for n in range(1, len(names) + 2) if (name := f"{stem}-{n}") not in names)
 
 
 def find(reference: str, sessions: Iterable[Session]) -> Session:

@@ -48,6 +48,23 @@ class RecollectionRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What sm knows beside all that the agent has left."""
+
+    survivors: tuple[str, ...] = ()
+    """Processes of the agent that still run (``process 123: make all``)."""
+    unrecorded: tuple[str, ...] = ()
+    """Messages it had taken, and its record lacks."""
+    ended: tuple[Exchange, ...] = ()
+    """Calls whose end its hooks told of."""
+    taken_by: str = ""
+    """Who else was given the handoff that the crash has cut."""
+
+
+NOTHING_KNOWN = Known()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recollected:
     prompt: str
     """For a fresh context."""
@@ -82,25 +99,17 @@ class Recollection:
         session: Session,
         crash: Crash,
         *,
-        survivors: tuple[str, ...] = (),
-        unrecorded: tuple[str, ...] = (),
-        ended: tuple[Exchange, ...] = (),
+        known: Known = NOTHING_KNOWN,
         window: int | None,
     ) -> Recollected:
-        """``survivors``: processes of the agent that still run (``process 123: make all``).
-        ``unrecorded``: messages it had taken, and its record lacks. ``ended``: calls whose end its
-        hooks told of. ``window``: of the agent that is to be started, in tokens."""
-        return await asyncio.to_thread(
-            self._of, session, crash, survivors, unrecorded, ended, window
-        )
+        """``window``: of the agent that is to be started, in tokens."""
+        return await asyncio.to_thread(self._of, session, crash, known, window)
 
     def _of(
         self,
         session: Session,
         crash: Crash,
-        survivors: tuple[str, ...],
-        unrecorded: tuple[str, ...],
-        ended: tuple[Exchange, ...],
+        known: Known,
         window: int | None,
     ) -> Recollected:
         rules = self.rules
@@ -112,9 +121,8 @@ class Recollection:
             sources.read_terminal(self.log, rules.lines, self.snapshot)
         if not sources.transcript and sources.shown is None:
             sources.read_older(room.size)
-        sources.add_ended(ended)
-        remains = self._remains(session, crash, sources)
-        remains = replace(remains, survivors=survivors, unrecorded=unrecorded)
+        sources.add_ended(known.ended)
+        remains = self._remains(session, crash, sources, known)
         clean = without_secrets(remains.mapped, self.drafts.redact)
         prompt, note = self._prompt(clean, room), self._note(clean, carried)
         if not carried:
@@ -156,8 +164,8 @@ class Recollection:
                 return composed
         return replace(composed, text=cut(composed.text, most))
 
-    def _remains(self, session: Session, crash: Crash, sources: Sources) -> Remains:
-        document, path = self._document(session, sources)
+    def _remains(self, session: Session, crash: Crash, sources: Sources, known: Known) -> Remains:
+        document, path = self._document(session, sources, known.taken_by)
         git = self.drafts.handoffs.git(session.cwd)
         sources.used += ["git"] if git else []
         is_told = bool(sources.exchanges) and not sources.is_older
@@ -183,14 +191,20 @@ class Recollection:
             handoff=document,
             handoff_id=session.last_handoff or "",
             handoff_path=path,
+            survivors=known.survivors,
+            unrecorded=known.unrecorded,
+            taken_by=known.taken_by,
             git=git,
             background=session.tasks,
         )
 
-    def _document(self, session: Session, sources: Sources) -> tuple[str, str]:
-        """The last handoff's, and where it is."""
+    def _document(self, session: Session, sources: Sources, taken_by: str) -> tuple[str, str]:
+        """The last handoff's, and where it is. One that somebody else carries out is not told."""
         handoff, handoffs = session.last_handoff, self.drafts.handoffs
         if handoff is None:
+            return "", ""
+        if taken_by:
+            sources.skipped.append(f"last handoff {handoff}: {taken_by} has taken it over")
             return "", ""
         try:
             kept = handoffs.last(session.id, handoff)

@@ -27,9 +27,10 @@ from sm.core.recovery import chosen
 from sm.core.reports import ToolEnded
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
+from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
-from sm.engine.recollection import Recollected, Recollection
+from sm.engine.recollection import Known, Recollected, Recollection
 from sm.engine.shown import words_shown
 from sm.engine.sources import is_special
 
@@ -90,9 +91,12 @@ class Recoverer:
         message: Callable[[MessageId], Awaitable[Message | None]],
         events: Callable[[SessionId, int], Awaitable[list[Recorded]]],
         keep_crash: Callable[[Session], Awaitable[None]],
+        filing: Filing,
+        name: Callable[[SessionId], str],
     ) -> None:
         """``events``: a session's last. ``keep_crash``: what the dead agent's terminal
-        shows is gone with its next start."""
+        shows is gone with its next start. ``name``: what any session is called, wherever it lives.
+        """
         self._terminal = terminal
         self._processes = processes
         self._dialects = dialects
@@ -106,6 +110,8 @@ class Recoverer:
         self._message = message
         self._events = events
         self._keep_crash = keep_crash
+        self._filing = filing
+        self._name = name
         self._held: dict[SessionId, RecoveryId] = {}
         """Those that are being brought back, until that is noted."""
         self._queue: list[SessionId] = []
@@ -130,7 +136,9 @@ class Recoverer:
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             # Lent for this one try: whoever asks again lends theirs again.
             self._launcher.forget_unkept(session.id)
-            return RecoveryFailed(recovery=recovery.id, reason=str(error))
+            if recovery.crash.handoff is not None:
+                await self._filing.let_go(session, recovery.crash.handoff)
+            return RecoveryFailed(recovery=recovery.id, reason=_in_words(error))
 
     async def _room(self, session: SessionId, recovery: RecoveryId) -> None:
         """Wait until few enough agents are being started: a wave of them starves everybody. One
@@ -164,6 +172,10 @@ class Recoverer:
             return begun
         await self._keep_crash(session)
         survivors = await self._laid_to_rest(session)
+        handoff = recovery.crash.handoff
+        if handoff is not None:
+            # Before its document is told: nobody else may be given it from now on.
+            await self._filing.hold(session, handoff)
         plan = await self.plan(session, recovery.crash, recovery.wanted, survivors)
         there = await self._terminal.find(session.id)
         note = {
@@ -174,6 +186,8 @@ class Recoverer:
             "before": "" if there is None else str(there.pid),
         }
         pane = await self._launcher.start_again(session, plan.line, plan.environment, note)
+        if handoff is not None:
+            await self._filing.hold(session, handoff, pane)
         found = "; ".join((*plan.recollected.sources, *plan.recollected.skipped))
         return AgentRecovered(
             recovery=recovery.id,
@@ -236,8 +250,10 @@ class Recoverer:
         crash: Crash,
         wanted: Manner | None,
         survivors: tuple[str, ...] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Plan:
-        """How it would be brought back. Raises where it cannot be; changes nothing."""
+        """How it would be brought back. Raises where it cannot be; changes nothing.
+        ``environment``: in the place of one that is not kept."""
         if survivors is None:
             survivors = await self._foreseen(session)
         recalled = await self._recall(session, crash, survivors)
@@ -248,12 +264,12 @@ class Recoverer:
         )
         if wanted is Manner.RESUME and manner is not wanted:
             raise RecoveryImpossibleError(f"it cannot be resumed: {why}. Without --resume it can.")
-        line, environment = await asyncio.to_thread(self._line, session, manner)
+        line, taken = await asyncio.to_thread(self._line, session, manner, environment)
         return Plan(
             manner=manner,
             why=why,
             line=line,
-            environment=environment,
+            environment=taken,
             recollected=recalled.recollected,
             told=recalled.words(session, manner),
         )
@@ -268,26 +284,34 @@ class Recoverer:
             return f"{session.agent} keeps no record to go on with"
         return None if recollected.whole else recollected.flaw
 
-    def _line(self, session: Session, manner: Manner) -> tuple[AgentLine, Mapping[str, str]]:
+    def _line(
+        self, session: Session, manner: Manner, environment: Mapping[str, str] | None
+    ) -> tuple[AgentLine, Mapping[str, str]]:
         resume = session.context.id if manner is Manner.RESUME else None
-        return self._launcher.planned_again(session, resume)
+        return self._launcher.planned_again(session, resume, environment)
 
     async def _recall(
         self, session: Session, crash: Crash, survivors: tuple[str, ...]
     ) -> "_Recalled":
-        unrecorded = await self._unrecorded(session, crash)
-        usage = session.context.usage
-        recollected = await self._recollection.of(
-            session,
-            crash,
+        known = Known(
             survivors=survivors,
-            unrecorded=unrecorded,
+            unrecorded=await self._unrecorded(session, crash),
             ended=_calls(await self._events(session.id, REMEMBERED)),
-            window=usage.window if usage is not None else None,
+            taken_by=await self._taken_by(session, crash),
         )
+        usage = session.context.usage
+        window = usage.window if usage is not None else None
+        recollected = await self._recollection.of(session, crash, known=known, window=window)
         was_at_it = crash.busy or crash.dialog is not None or crash.handoff is not None
-        is_cut = was_at_it or bool(unrecorded or survivors) or recollected.is_open
+        is_cut = was_at_it or bool(known.unrecorded or survivors) or recollected.is_open
         return _Recalled(recollected=recollected, is_cut=is_cut)
+
+    async def _taken_by(self, session: Session, crash: Crash) -> str:
+        """Who else was given the handoff that was cut: it is carried out once."""
+        if crash.handoff is None:
+            return ""
+        holder = await self._filing.holder(session, crash.handoff)
+        return "" if holder is None else self._name(holder)
 
     async def _unrecorded(self, session: Session, crash: Crash) -> tuple[str, ...]:
         """Messages the agent had reported as taken, and died before it wrote that down."""
@@ -311,6 +335,13 @@ class Recoverer:
         )
         dialect = self._dialects.named(session.agent)
         return any(_holds(dialect, path, attempt) for path in transcripts if path is not None)
+
+
+def _in_words(error: Exception) -> str:
+    """Of what the system said: the file first, and no number."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:

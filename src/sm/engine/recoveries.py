@@ -70,6 +70,7 @@ class Recoveries:
         raw_log: Callable[[SessionId], str],
         ways: Callable[[str], tuple[Way, ...]],
         learn: Callable[[Collection[str]], Awaitable[None]],
+        names_elsewhere: Callable[[SessionId], Collection[str]],
     ) -> None:
         self._loop = loop
         self._recoverer = recoverer
@@ -82,6 +83,7 @@ class Recoveries:
         self._ways = ways
         self._learn = learn
         """Has the channels of folders looked up."""
+        self._names_elsewhere = names_elsewhere
 
     def recoverable(self) -> list[Session]:
         """Every session whose agent died unasked, the one that died last first. Raises
@@ -131,35 +133,43 @@ class Recoveries:
             raise
 
     async def plan(
-        self, reference: str, manner: Manner | None
+        self,
+        reference: str,
+        manner: Manner | None,
+        environment: Mapping[str, str] | None = None,
     ) -> tuple[Session, Plan, tuple[str, ...]]:
         """How a session would be brought back, and the command line without secrets; nothing is
-        done."""
+        done. ``environment``: what whoever asks would lend."""
         session = naming.find(reference, self._loop.sessions)
         self._refuse_impossible(session, may_run=True)
         crash = None if session.exit is None else session.crash
         crash = crash or _supposed(session, self._clock.now())
-        if not await asyncio.to_thread(self._is_kept, session):
+        is_kept = await asyncio.to_thread(self._is_kept, session)
+        if not is_kept and environment is None:
             raise RefusedError(f"{session.name}: {_NOT_KEPT}")
+        lent = None if is_kept else self._fit(session.id, environment or {})
         try:
-            plan = await self._recoverer.plan(session, crash, manner)
+            plan = await self._recoverer.plan(session, crash, manner, environment=lent)
             return session, plan, await asyncio.to_thread(self._recoverer.shown, plan.line)
         except (LaunchFailedError, RecoveryImpossibleError, OSError) as error:
             raise RefusedError(f"{session.name}: {error}") from None
 
     async def inherit(self, left: Session, past: Past, *, evidence: str) -> Session | None:
-        """Make a session ours whose wrapper was killed; None if it was ours already. Raises OSError
+        """Make a session ours whose wrapper is gone; None if it was ours already. Raises OSError
         where it cannot be told that it is ours: with the wrapper's own identity, nobody would hear
         its agent."""
         await self._learn({left.cwd})
         known = any(session.id == left.id for session in self._loop.sessions)
         if known:
             return None
-        taken = [session for session in self._loop.sessions if session.state is not State.ENDED]
-        is_free = all(session.name != left.name for session in taken)
+        sessions, elsewhere = self._loop.sessions, self._names_elsewhere(left.id)
+        is_over = left.exit is not None and left.exit.intended
+        name = left.name
+        if not is_over and name in {*naming.taken(sessions), *elsewhere}:
+            name = naming.free_name(name, sessions, elsewhere)
         event = SessionInherited(
             session=left,
-            name=left.name if is_free else naming.free_name(left.name, taken),
+            name=name,
             evidence=evidence,
             ways=self._ways(left.agent),
             rescue=self._terms.rules,
@@ -194,6 +204,12 @@ class Recoveries:
             raise RefusedError(
                 f"{session.name} was ended on purpose. Start a new session with: sm new"
             )
+        if session.name in self._names_elsewhere(session.id):
+            # It began while we did not run, and could not be told.
+            raise RefusedError(
+                f"A run is called {session.name}, too. Give this one another name first: sm rename"
+                f" {session.id} NAME"
+            )
         if session.recovery is not None:
             raise RefusedError(
                 f"{session.name} is already being brought back. See: sm show {session.name}"
@@ -221,8 +237,12 @@ class Recoveries:
         return True
 
     def _lent(self, session: SessionId, environment: Mapping[str, str]) -> None:
-        lent = self._environments.with_sm(self._clean(environment))
-        self._environments.lend(session, {**lent, **self._identity(session)})
+        self._environments.lend(session, self._fit(session, environment))
+
+    def _fit(self, session: SessionId, environment: Mapping[str, str]) -> dict[str, str]:
+        """Somebody's environment, with the session's own identity in the place of theirs."""
+        fit = self._environments.with_sm(self._clean(environment))
+        return {**fit, **self._identity(session)}
 
 
 def _supposed(session: Session, now: float) -> Crash:
@@ -238,8 +258,9 @@ def _supposed(session: Session, now: float) -> Crash:
 
 COUNTED = 4_000_000
 _NOT_KEPT = (
-    "the environment it was started with is not kept (recovery.keep_environment). Bring it back"
-    " from a terminal, which lends its own: sm recover"
+    "the environment it was started with is not there: it was not kept"
+    " (recovery.keep_environment = false), or its folder was deleted. Bring it back from a"
+    " terminal, which lends its own: sm recover"
 )
 
 

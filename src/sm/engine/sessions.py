@@ -104,6 +104,7 @@ class Sessions:
         identity: Callable[[SessionId], Mapping[str, str]],
         hook_url: Callable[[SessionId], str | None],
         run_name: Callable[[str], str | None],
+        run_names: Callable[[], Mapping[str, str]],
         learn: Callable[[set[str]], Awaitable[None]],
     ) -> None:
         self._loop = loop
@@ -115,6 +116,7 @@ class Sessions:
         self._identity = identity
         self._hook_url = hook_url
         self._run_name = run_name
+        self._run_names = run_names
         self._learn = learn
         self._held: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
         """For each id that somebody is just beginning a session with."""
@@ -135,7 +137,7 @@ class Sessions:
         """Prepare its folder, and store it."""
         # Refused before anything is written; looked up again when it is stored.
         self._parent(request.parent)
-        self._name_for(request.name, self._dialects.named(request.agent).name)
+        self._name_for(request.id, request.name, self._dialects.named(request.agent).name)
         environment = self._dialects.clean(request.environment)
         try:
             line = await asyncio.to_thread(self._line, request, environment)
@@ -186,7 +188,7 @@ class Sessions:
         dialect = self._dialects.named(request.agent)
         asked = SessionRequested(
             id=request.id,
-            name=self._name_for(request.name, dialect.name),
+            name=self._name_for(request.id, request.name, dialect.name),
             agent=request.agent,
             arguments=request.arguments,
             cwd=request.cwd,
@@ -223,7 +225,7 @@ class Sessions:
             # The same request, sent again while we looked.
             return known
         found, dialect = candidate.found, self._dialects.named(candidate.agent)
-        name = self._name_for(request.name, dialect.name)
+        name = self._name_for(request.id, request.name, dialect.name)
         self._folders.make(request.id)
         event = SessionAdopted(
             id=request.id,
@@ -287,7 +289,13 @@ class Sessions:
     async def rename(self, reference: str, name: str) -> Session:
         session = self._find(reference)
         others = [s for s in self._loop.sessions if s.id != session.id]
-        return await self._loop.post(session.id, Renamed(name=naming.check_name(name, others)))
+        name = naming.check_name(name, others, self.names_elsewhere(session.id))
+        return await self._loop.post(session.id, Renamed(name=name))
+
+    def names_elsewhere(self, session: SessionId) -> set[str]:
+        """What runs are called, this one aside. Of those that became ours we know it ourselves."""
+        ours = {session, *(one.id for one in self._loop.sessions)}
+        return {name for run, name in self._run_names().items() if run not in ours}
 
     async def monitor(self, reference: str, *, on: bool) -> Session:
         """Have a session's agent warned when its context fills, or leave it alone."""
@@ -323,10 +331,11 @@ class Sessions:
                 raise
             return SessionId(reference)
 
-    def _name_for(self, wanted: str | None, stem: str) -> str:
+    def _name_for(self, session: SessionId, wanted: str | None, stem: str) -> str:
+        elsewhere = self.names_elsewhere(session)
         if wanted is None:
-            return naming.free_name(stem, self._loop.sessions)
-        return naming.check_name(wanted, self._loop.sessions)
+            return naming.free_name(stem, self._loop.sessions, elsewhere)
+        return naming.check_name(wanted, self._loop.sessions, elsewhere)
 
     def _message(self, to: SessionId, text: str) -> Message:
         return Message(

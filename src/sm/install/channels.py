@@ -37,12 +37,17 @@ def find(home: Home, directory: Path) -> Channel:
     return Channel(name=name, root=place.root, why=place.why)
 
 
-def add(home: Home, directory: Path, name: str) -> bool:
-    """Register a directory; False if it already is, under this very name."""
+def named(name: str) -> str:
+    """The name, if a channel can have it."""
     try:
-        checked_name(name)
+        return checked_name(name)
     except ChannelError as error:
         raise InstallError(str(error)) from None
+
+
+def add(home: Home, directory: Path, name: str) -> bool:
+    """Register a directory; False if it already is, under this very name."""
+    named(name)
     with _alone(home.config):
         before = files.read(home.config)
         settings, text = _read(before)
@@ -130,7 +135,9 @@ def _by_hand(config: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(config: Path) -> Iterator[None]:
     """Two that change the file take turns; its folder is the lock, so that none is left behind."""
-    folder = Path(os.path.realpath(config)).parent
+    real = Path(os.path.realpath(config))
+    files.refuse_dangling(config, real)
+    folder = real.parent
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -36,6 +36,16 @@ def shown(path: Path | str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
+def refuse_dangling(path: Path, real: Path) -> None:
+    """A link into a folder that is not there is a mistake, or a disk that is not: neither is to be
+    filled in."""
+    if path.is_symlink() and not real.parent.exists():
+        raise InstallError(
+            f"{path} is a link to {real}, and the folder {real.parent} is not there. Make it, or"
+            " take the link away; nothing was changed."
+        )
+
+
 def read(path: Path) -> Snapshot:
     real = Path(os.path.realpath(path))
     try:
@@ -44,6 +54,7 @@ def read(path: Path) -> Snapshot:
             raise InstallError(f"{path} is not a file. Move it away and try again.")
         content = real.read_bytes()
     except FileNotFoundError:
+        refuse_dangling(path, real)
         return Snapshot(path=path, real=real, content=None)
     except OSError as error:
         raise InstallError(f"Cannot read {path}: {error.strerror}. Make it readable.") from None

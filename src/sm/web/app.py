@@ -32,7 +32,7 @@ from sm.web import (
     system,
 )
 from sm.web.endpoint import Endpoint, problem, routes
-from sm.web.forwarding import Forwarding, Others
+from sm.web.forwarding import Forwarding, Others, TakeIn
 
 
 def all_endpoints(health: Callable[[], Health]) -> tuple[Endpoint, ...]:
@@ -59,9 +59,11 @@ def build(
     set_aside: hooks.SetAside,
     others: Others = dict,
     *,
+    take_in: TakeIn | None = None,
     is_run: bool = False,
 ) -> ASGIApp:
-    """``others``: engines that may know what this one does not."""
+    """``others``: engines that may know what this one does not. ``take_in``: makes ours what such
+    engines left behind when they ended."""
     endpoints = all_endpoints(health)
     described: list[bytes] = []
 
@@ -75,7 +77,9 @@ def build(
         routes=[*routes(endpoints, engine), described_at],
         exception_handlers={HTTPException: _http_refusal, Exception: _unforeseen},
     )
-    forwarding = Forwarding(routed, others, lives=partial(_lives, engine), is_run=is_run)
+    forwarding = Forwarding(
+        routed, others, lives=partial(_lives, engine), take_in=take_in, is_run=is_run
+    )
     intake = hooks.HookIntake(engine, set_aside, otherwise=forwarding)
     return ServerErrorMiddleware(intake, handler=_unforeseen)
 

@@ -9,7 +9,7 @@ nothing: it is never waited for long, and what is its own is not denied.
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -38,6 +38,7 @@ _LARGEST = 64_000_000
 Known = Mapping[str, Run | None]
 """Other engines by their sockets, each with the run it is of; None: the daemon."""
 Others = Callable[[], Known]
+TakeIn = Callable[[], Awaitable[None]]
 Lives = Callable[[str], bool]
 """Whether a session lives here, by any reference to it."""
 
@@ -58,14 +59,16 @@ class Forwarding:
         others: Others,
         *,
         lives: Lives,
+        take_in: TakeIn | None = None,
         is_run: bool = False,
         within: float = ANSWER_WITHIN,
     ) -> None:
-        """``is_run``: it has its one session, and begins no other. ``within``: how long another
-        engine may take to answer."""
+        """``take_in``: makes ours what other engines left behind. ``is_run``: it has its one
+        session, and begins no other. ``within``: how long another engine may take to answer."""
         self._app = app
         self._others = others
         self._lives = lives
+        self._take_in = take_in
         self._is_run = is_run
         self._within = within
         self._silent: dict[str, float] = {}
@@ -75,6 +78,9 @@ class Forwarding:
         if not _may_be_elsewhere(scope):
             await self._app(scope, receive, send)
             return
+        if self._take_in is not None:
+            # Of a run that ended a moment ago, its own engine says nothing any more.
+            await self._take_in()
         others = await asyncio.to_thread(self._others)
         if not others and not (self._is_run and _is_new(scope)):
             await self._app(scope, receive, send)
@@ -96,6 +102,9 @@ class Forwarding:
             # Not asked to do it: it would, once it goes on, whatever was done instead.
             return said
         if elsewhere is not None:
+            taken = await self._taken(scope, body, others) if scope["method"] == "PATCH" else None
+            if taken is not None:
+                return taken
             answer = await self._ask(elsewhere, others[elsewhere], scope, body)
             return answer or _unanswered(others[elsewhere])
         own = await _asked(self._app, scope, body)
@@ -106,19 +115,27 @@ class Forwarding:
         return await self._known(scope, body, self._hearing(scope, others)) or own
 
     async def _begun(self, scope: Scope, body: bytes, others: Known) -> Answer:
-        """A new session: here, if its name is free everywhere; a run has the daemon begin it."""
+        """A new session: here; a run has the daemon begin it."""
         if self._is_run:
             for path, run in others.items():
                 answer = await self._ask(path, run, scope, body)
                 if answer is not None:
                     return answer
             return _ALONE
-        name = _named(body)
-        if name is not None:
-            elsewhere, _ = await self._living(_about(scope, name), others)
-            if elsewhere is not None:
-                return _refused(f"The name {name!r} is taken by a run. Choose another: sm ls")
         return await _asked(self._app, scope, body)
+
+    async def _taken(self, scope: Scope, body: bytes, others: Known) -> Answer | None:
+        """That a session elsewhere may not be called so, if one that is not over has the name: it
+        knows of runs, and not of the daemon's."""
+        name = _named(body)
+        if name is None:
+            return None
+        about = _about(scope, name)
+        answers = [answer for _, answer in await self._ask_all(about, others)]
+        answers.append(await _asked(self._app, about, b""))
+        if any(_has_name(answer, name, besides=_session_in(scope) or "") for answer in answers):
+            return _refused(f"The name {name!r} is taken. Choose another: sm ls")
+        return None
 
     async def _for_all(self, scope: Scope, body: bytes, others: Known) -> Answer:
         """Done everywhere; of several counts, the sum."""
@@ -276,6 +293,16 @@ def _lives(answer: Answer | None) -> bool:
     if answer is None or answer.status != FINE:
         return False
     return msgspec.json.decode(answer.body).get("state") not in ("ended", "crashed")
+
+
+def _has_name(answer: Answer, name: str, *, besides: str) -> bool:
+    """Whether a session that is not over is called so, and is not the one that is meant itself."""
+    if answer.status != FINE:
+        return False
+    told = msgspec.json.decode(answer.body)
+    if told.get("name") != name or told.get("state") == State.ENDED:
+        return False
+    return besides != name and not str(told["id"]).startswith(besides)
 
 
 def _answer(status: int, value: object) -> Answer:

@@ -20,17 +20,29 @@ async def plan(call: Call) -> RecoveryPlanView:
     return recovery_plan_view(session, planned, command)
 
 
-async def recover(call: Call) -> SessionDetail:
+async def plan_lent(call: Call) -> RecoveryPlanView:
     body: RecoverBody = call.body
+    session, planned, command = await call.engine.recoveries.plan(
+        call.path("session"), _manner(body.get("way")), _lent(body)
+    )
+    return recovery_plan_view(session, planned, command)
+
+
+def _lent(body: RecoverBody) -> dict[str, str] | None:
     environment = body.get("environment")
     if any("\0" in name + value or "=" in name for name, value in (environment or {}).items()):
         raise BadRequestError("The environment holds what no process can be started with.")
+    return environment
+
+
+async def recover(call: Call) -> SessionDetail:
+    body: RecoverBody = call.body
     session = await call.engine.recoveries.request(
         call.path("session"),
         by="a person",
         recovery_id=RecoveryId(chosen_id(body.get("id"), "recovery", 8)),
         manner=_manner(body.get("way")),
-        environment=environment,
+        environment=_lent(body),
     )
     shown = await call.engine.without_secrets(session)
     return session_detail(call.engine, shown, call.engine.raw_log(session.id))
@@ -53,6 +65,11 @@ ENDPOINTS = (
         method="GET", path="/sessions/{session}/recovery", handler=plan, gives=RecoveryPlanView,
         about="How it would be brought back; nothing is done", refusals=(404, 409),
         query=(Query(name="way", type=str, default="", about="resume or fresh; else what fits"),),
+    ),
+    Endpoint(
+        method="POST", path="/sessions/{session}/recovery", handler=plan_lent, body=RecoverBody,
+        gives=RecoveryPlanView, refusals=(404, 409),
+        about="The same, with the environment that would be lent to it; nothing is done",
     ),
     Endpoint(
         method="POST", path="/sessions/{session}/recover", about="Bring a crashed session back",

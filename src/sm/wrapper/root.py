@@ -7,6 +7,7 @@ process is our child and ends with us, whatever ends us.
 
 import asyncio
 import contextlib
+import errno
 import math
 import os
 import shutil
@@ -32,7 +33,15 @@ from sm.api.caller import environment
 from sm.api.client import Client, segment
 from sm.api.errors import RefusedError as ClientRefusedError
 from sm.api.errors import UnreachableError
-from sm.api.runs import Run, RunRequest, home_of_run, name_of_run, runs, sockets_of_runs, write_run
+from sm.api.runs import (
+    Run,
+    RunRequest,
+    home_of_run,
+    name_of_run,
+    names_of_runs,
+    sockets_of_runs,
+    write_run,
+)
 from sm.api.types import Health, SessionDetail
 from sm.core.channel import ChannelError
 from sm.core.envelope import sanitise
@@ -62,6 +71,12 @@ ROUTES = frozenset({Route.STOP_REPLY, Route.TOOL_RESULT, Route.DOORBELL})
 """A person sits at the keyboard: nothing is typed."""
 FAILED, WRONG = 1, 2
 SIGNALLED = 128
+_REMEDIES = {
+    errno.ENOSPC: "Make room",
+    errno.EDQUOT: "Make room",
+    errno.EROFS: "Let sm write",
+    errno.EACCES: "Let sm write",
+}
 UNHEARD = 3.0
 """How long a terminal may be without an agent before the run is over, whatever is on record."""
 
@@ -86,8 +101,18 @@ def main(request: RunRequest) -> int:
         # Nothing ran: there is nothing to keep.
         shutil.rmtree(home_of_run(home, asked["id"]).base, ignore_errors=True)
         return _complain(error, FAILED)
-    except (ConfigError, HomeError, StoreError, OSError) as error:
+    except OSError as error:
+        return _complain(_explained(error), WRONG)
+    except (ConfigError, HomeError, StoreError) as error:
         return _complain(error, WRONG)
+
+
+def _explained(error: OSError) -> Exception:
+    """What the system said, where, and what to do."""
+    place = error.filename or os.environ.get("SM_HOME") or "sm's own folder"
+    words = f"{place}: {error.strerror or error}."
+    remedy = _REMEDIES.get(error.errno or 0)
+    return RefusedError(f"{words} {remedy} there, and try again." if remedy else words)
 
 
 def _run(wrapper: "Wrapper") -> int:
@@ -120,6 +145,8 @@ class Wrapper:
         self._own = own
         self._settings = settings
         self._asked = asked
+        self._name = asked["name"]
+        """As it is noted for others."""
         self._id = SessionId(asked["id"])
         self._log = structlog.get_logger()
         self._began = time.time()
@@ -184,6 +211,7 @@ class Wrapper:
             log=self._log,
             channels=self._channels,
             run_name=partial(name_of_run, self._home),
+            run_names=partial(names_of_runs, self._home),
             restarts=_restarts(self._asked, self._settings),
         )
         intake = Intake(Spool(self._own.spool), engine, self._log)
@@ -221,13 +249,11 @@ class Wrapper:
         return self._ended(session, code)
 
     def _may_return(self, session: Session) -> bool:
-        """Whether there is something to go on with, which an agent begins with its first prompt."""
+        """Whether anything was asked of it. What its agent reported counts before its record."""
         # An agent that we ended because we were told to did not crash.
         is_unasked = self._terminal.dismissed is None or self._terminal.is_waiting
         is_crash = is_recoverable(session) and is_unasked
-        record, number = session.context.transcript, session.context.number
-        is_begun = number > 1 or (record is not None and Path(record).exists())
-        return is_crash and is_begun and self._settings.recovery.enabled
+        return is_crash and _was_asked(session) and self._settings.recovery.enabled
 
     async def _code(self, session: Session) -> int:
         """The agent's own, as a shell would tell it; between two agents that of our own end."""
@@ -263,18 +289,16 @@ class Wrapper:
         )
 
     def _is_taken(self, name: str) -> bool:
-        """Whether a run, or a session of the daemon's, lives under this name."""
-        started = self._processes.started
-        living = (run for run in runs(self._home) if started(run["pid"]) == run["started"])
-        if any(run["name"] == name for run in living):
-            return True
+        """Whether a session of the daemon's has this name: of runs the engine knows it. One that
+        crashed has it still. Where no daemon runs, nobody can be asked."""
         if not starting.is_running(self._home):
             return False
         try:
             found = Client(self._home, start=False).get(f"/sessions/{segment(name)}")
         except (ClientRefusedError, UnreachableError):
             return False
-        return cast("SessionDetail", found)["state"] not in ("ended", "crashed")
+        told = cast("SessionDetail", found)
+        return told["name"] == name and told["state"] != "ended"
 
     async def _watch(self, engine: Engine) -> None:
         """Until the agent's end, if it is one: an agent that died may be brought back."""
@@ -287,6 +311,12 @@ class Wrapper:
         while True:
             await engine.loop.next_commit()
             self._news.set()
+            name = engine.session(self._id).name
+            if name != self._name:
+                self._name = name
+                # On a full disk, others know it by its old one.
+                with contextlib.suppress(OSError):
+                    self._note()
 
     async def _until_over(self, engine: Engine) -> None:
         missing = None
@@ -347,7 +377,7 @@ class Wrapper:
     def _note(self, code: int | None = None) -> None:
         run: Run = {
             "id": self._asked["id"],
-            "name": self._asked["name"],
+            "name": self._name,
             "agent": self._asked["agent"],
             "cwd": self._asked["cwd"],
             "pid": os.getpid(),
@@ -373,8 +403,9 @@ class Wrapper:
         if self._is_left and session.crash is not None:
             # Below where it stood, in the place of what it has drawn there.
             below = "\n\x1b[J" if sys.stderr.isatty() else ""
+            why = session.crash.words + (f"; {session.hopeless}" if session.hopeless else "")
             again = f"To bring {session.name} back, in tmux: sm recover {session.name}"
-            _tell(f"{below}sm: {self._plain(session.crash.words)}. {again}\n")
+            _tell(f"{below}sm: {self._plain(why)}. {again}\n")
         # The exit code is the agent's, also where nothing can be written any more.
         with contextlib.suppress(OSError):
             self._note(code)
@@ -422,6 +453,13 @@ def _end_once() -> None:
     for number in (signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+
+
+def _was_asked(session: Session) -> bool:
+    if session.ended_prompts or (session.crash is not None and session.crash.busy):
+        return True
+    record, number = session.context.transcript, session.context.number
+    return number > 1 or (record is not None and Path(record).exists())
 
 
 def _tell(words: str) -> None:

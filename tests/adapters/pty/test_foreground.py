@@ -335,6 +335,46 @@ def test_input_from_a_pipe_ends_like_a_pipe(desk: Desk) -> None:
     assert done.stdout == b"one\r\ntwoend\r\n50 220\r\n"
 
 
+def test_input_from_a_pipe_waits_for_an_agent_that_reads_keys(desk: Desk) -> None:
+    """It drops what is in its terminal as it makes that raw."""
+    agent = (
+        "import os, termios, time, tty\n"
+        "while not os.path.exists('typed'): time.sleep(0.01)\n"
+        "tty.setraw(0, termios.TCSAFLUSH)\n"
+        "os.write(1, b'ready ')\n"
+        "while (key := os.read(0, 1)) != bytes([4]): os.write(1, key)\n"
+    )
+    with subprocess.Popen(
+        desk.proxy(sys.executable, "-c", agent), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        cwd=desk.folder, env=_environment(),
+    ) as proxy:  # fmt: skip
+        assert proxy.stdin is not None
+        proxy.stdin.write(b"hello")
+        proxy.stdin.close()
+        proxy.stdin = None
+        desk.pids()
+        (desk.folder / "typed").touch()
+
+        assert proxy.communicate(timeout=10)[0] == b"ready hello"
+        assert proxy.returncode == 0
+
+
+def test_where_nobody_types_an_agent_that_reads_keys_is_left_alone(desk: Desk) -> None:
+    """The key that ends input would end it in the middle of its work."""
+    agent = (
+        "import os, select, tty\n"
+        "tty.setraw(0)\n"
+        "os.write(1, b'ready ')\n"
+        "os.write(1, b'typed' if select.select([0], [], [], 0.5)[0] else b'alone')\n"
+    )
+    done = subprocess.run(
+        desk.proxy(sys.executable, "-c", agent), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        timeout=10, cwd=desk.folder, env=_environment(),
+    )  # fmt: skip
+
+    assert done.stdout == b"ready alone"
+
+
 def test_without_any_input_the_agent_reads_an_end(desk: Desk) -> None:
     """From /dev/null into a file, in the size the environment tells."""
     with (desk.folder / "out").open("wb") as out:

@@ -114,6 +114,11 @@ class Child:
         """It has yet to take what was written."""
         return self._input.is_full
 
+    @property
+    def reads_keys(self) -> bool:
+        """It has made its terminal raw: what was typed before may have been dropped by that."""
+        return self.exit is None and not termios.tcgetattr(self._master)[3] & termios.ICANON
+
     def write(self, typed: bytes) -> None:
         self._last = typed[-1:] or self._last
         self._input.write(typed)

@@ -5,6 +5,7 @@ Knows its settings and puts them back, its size, and how to read and write it. K
 
 import asyncio
 import os
+import stat
 import termios
 from collections.abc import Mapping
 from contextlib import suppress
@@ -36,6 +37,8 @@ class Console:
         self._environment = environment
         self.types = os.isatty(stdin)
         """Somebody sits at a keyboard."""
+        self.is_nobodys = not self.types and stat.S_ISCHR(os.fstat(stdin).st_mode)
+        """As /dev/null: there is nobody who could come to an end."""
         self.shows = os.isatty(stdout)
         self._tty = stdin if self.types else stdout if self.shows else None
         self.settings = None if self._tty is None else termios.tcgetattr(self._tty)

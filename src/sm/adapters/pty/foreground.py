@@ -21,6 +21,8 @@ PASSED_ON = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP)
 PATIENCE = 5.0
 """How long an agent may take to leave before it is killed."""
 FLUSHED_WITHIN = 5.0
+KEYS_WITHIN = 5.0
+"""An agent that reads no keys by then reads lines."""
 HEARD_WITHIN = 0.1
 """A signal that came together with SIGCONT is heard by then."""
 
@@ -48,6 +50,8 @@ class Foreground:
         """The signal by which we were told to end."""
         self.is_waiting = False
         """For the next agent. It stays so when we are told to end meanwhile."""
+        self._is_early = False
+        """It is not known yet whether the agent reads keys or lines."""
         self._must_stop = False
         """The agent has stopped, and so must we once its last words are shown."""
         self.child: Child | None = None
@@ -123,8 +127,24 @@ class Foreground:
         await child.begin()
         if child.exit is None:
             self._refresh_size()
-            console.input.open()
+            self._open_early(console)
         return child
+
+    def _open_early(self, console: Console) -> None:
+        """What a file or a pipe holds waits until the agent has set its terminal up: it drops what
+        is there before. A person sees when it is ready."""
+        self._is_early = not console.types
+        if self._is_early:
+            self._loop.call_later(KEYS_WITHIN, self._open_late)
+        else:
+            console.input.open()
+
+    def _open_late(self) -> None:
+        if not self._is_early or self._console is None or self.child is None:
+            return
+        # Keys that nobody presses have no end: it would end an agent in the middle of its work.
+        self._is_early = self._console.is_nobodys and self.child.reads_keys
+        self.has_room()
 
     def wait(self) -> None:
         """The next agent takes its time: until it is there, the keys that interrupt are ours."""
@@ -155,6 +175,8 @@ class Foreground:
     def shown(self, output: bytes) -> None:
         assert self.recording is not None
         self.recording.append(output)
+        if self._is_early and self.child is not None and self.child.reads_keys:
+            self._open_late()
         if self._console is None:
             return
         self._console.write(output)
@@ -162,7 +184,7 @@ class Foreground:
             self.child.pause()
 
     def has_room(self) -> None:
-        if self._console is not None and self.child is not None:
+        if self._console is not None and self.child is not None and not self._is_early:
             self._console.input.open()
 
     def stopped(self) -> None:

@@ -187,7 +187,9 @@ def test_an_api_error_ends_the_turn_with_stop_failure(demo: Demo) -> None:
     assert synthetic["message"]["model"] == "<synthetic>"
 
 
-@pytest.mark.parametrize(("how", "status"), [("exit 3", 3), ("SIGSEGV", 139), ("", 137)])
+@pytest.mark.parametrize(
+    ("how", "status"), [("exit 3", 3), ("SIGSEGV", 139), ("SEGV", 139), ("9", 137), ("", 137)]
+)
 def test_a_script_can_crash_the_agent(demo: Demo, how: str, status: int) -> None:
     demo.start()
     demo.submit(f"%crash {how}")

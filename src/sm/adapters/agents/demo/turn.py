@@ -248,13 +248,19 @@ class Turn:
         self._talk.fire("StopFailure", error=error, last_assistant_message=text)
 
 
+def _signal(word: str) -> signal.Signals:
+    """By its number or name, as ``kill`` takes them."""
+    if word.isdecimal():
+        return signal.Signals(int(word))
+    return signal.Signals[word if word.startswith("SIG") else f"SIG{word}"]
+
+
 def _crash(how: str) -> NoReturn:
     """Die as told: ``exit N``, a signal's name or number, by default SIGKILL."""
     word, _, code = how.partition(" ")
     if word == "exit":
         os._exit(int(code or 1))
-    number = signal.Signals[word] if word.startswith("SIG") else signal.Signals(int(word or 9))
-    os.kill(os.getpid(), number)
+    os.kill(os.getpid(), _signal(word or "KILL"))
     # A signal the agent handles ends it from the main thread, in its own time.
     while True:
         time.sleep(1)
