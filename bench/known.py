@@ -16,9 +16,10 @@ from bench.hook_requests import Target
 from sm.adapters.store import open_store
 from sm.adapters.system import ProcessTable
 from sm.adapters.tmux.formats import HOME, PANE, SESSION
-from sm.core.events import AgentStarted, ContextStarted, Hook, SessionRequested
+from sm.core.events import AgentStarted, SessionRequested
 from sm.core.ids import ContextId, HookId, PaneId, SessionId
 from sm.core.journal import Entry
+from sm.core.reports import ContextStarted, Hook
 from sm.core.session import advance, create
 from sm.core.state import Session
 from sm.core.terminal import Pane

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -221,7 +220,6 @@ def test_a_client_that_a_person_leaves_has_ended(sm: Sm, tmp_path: Path) -> None
     with at_work(sm, tmp_path) as person:
         person.adopt(person.pane, "ada")
         person.type("/exit")
-        time.sleep(0.3)
         person.tmux.press(person.pane, "Enter")
         sm.wait_state("ada", "ended")
         assert person.tmux.run("show-options", "-p", "-t", person.pane) == ""

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.kit.anthropic_api import Reply, ToolUse, by_prompt
+from tests.kit.claude import submit
 from tests.kit.sm import Sm
-from tests.kit.tmux import wait_until
+from tests.kit.tmux import Tmux, wait_until
 from tests.prove.ladder import Desk, desk
 
 pytestmark = pytest.mark.claude
@@ -51,13 +51,22 @@ def because(ada: Desk) -> str:
     return f"{told['source']}: {told['says']}"
 
 
-@pytest.mark.parametrize("doing", ["speak for long", "run for long"])
-def test_an_interrupted_turn_is_over(ada: Desk, doing: str) -> None:
+def speak(ada: Desk) -> None:
+    """Ask for an answer without an end; the model has begun it."""
+    ada.prompt("please speak for long")
+    wait_until(ada.api.main_requests, 10, seen=ada.report)
+
+
+def run(ada: Desk) -> None:
+    ada.prompt_for_tool("please run for long")
+
+
+@pytest.mark.parametrize("begin", [speak, run])
+def test_an_interrupted_turn_is_over(ada: Desk, begin: Callable[[Desk], None]) -> None:
     """Escape fires no hook: the client's own state file tells."""
     ada.start()
-    ada.prompt(f"please {doing}")
+    begin(ada)
     wait_until(lambda: ada.sm.state("ada") == "working", seen=ada.report)
-    time.sleep(1)
 
     assert seconds_until(ada, "idle", lambda: ada.press("Escape")) < WITHIN
     assert because(ada) == "status file: it says it is idle"
@@ -158,7 +167,9 @@ def test_a_menu_is_not_typed_into(ada: Desk) -> None:
     wait_until(lambda: "Select model" in ada.sm.screen("ada"), 10, seen=ada.report)
 
     message = ada.send("while a menu is open")
-    time.sleep(2)
+    wait_until(lambda: "dialog" in (ada.messages()[0]["waiting"] or ""), 10, seen=ada.report)
+    # Long enough for every retry that might type.
+    time.sleep(1.5)
     (waiting,) = ada.messages()
     assert waiting["id"] == message
     assert waiting["state"] == "queued"
@@ -174,12 +185,8 @@ def test_a_daemon_that_was_away_knows_again_what_is_being_done(ada: Desk) -> Non
     ada.start()
     pane = ada.sm.pane("ada")
     ada.sm.run("daemon", "stop")
-    socket = ada.sm.home.tmux_socket("sm")
-    for keys in (["-l", "please run for long"], ["Enter"]):
-        subprocess.run(["tmux", "-L", socket, "send-keys", "-t", pane, *keys], check=True)
-        time.sleep(0.5)
-    wait_until(lambda: ada.api.main_requests(), 10)
-    time.sleep(2)
+    submit(Tmux(ada.sm.home.tmux_socket("sm")), pane, "please run for long")
+    wait_until(ada.tools_called, 10)
 
     wait_until(lambda: ada.sm.state("ada") == "working", 10, seen=ada.report)
     wait_until(lambda: "it has called a tool" in ada.sm.run("explain", "ada"), 10, seen=ada.report)

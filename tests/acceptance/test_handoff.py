@@ -124,6 +124,7 @@ def test_nothing_is_typed_into_a_menu(one: Rotating) -> None:
     menu = sm.screen("ada")
     ask(sm, "ada", str(one.document))
     wait_until(lambda: held(one) is not None, 20, seen=desk.report)
+    # Long enough for every retry that might type.
     time.sleep(1.0)
 
     assert sm.screen("ada") == menu

@@ -62,8 +62,7 @@ def test_a_route_that_is_switched_off_is_not_used(sm: Sm) -> None:
     sm.home.config.write_text('[delivery.routes]\nclaude = ["paste", "interrupt"]\n')
     with desk(sm) as ada:
         ada.start()
-        ada.prompt(f"{TOOL} now")
-        time.sleep(0.3)
+        ada.prompt_for_tool(f"{TOOL} now")
         ada.send("in the middle", "urgent")
         ada.send("at the end")
         ada.settle()
@@ -127,7 +126,9 @@ def test_messages_and_reminders_approve_no_dialog(sm: Sm) -> None:
         for mode in ("sequential", "important", "urgent"):
             ada.send(f"an {mode} one", mode)
         sm.run("remind", "ada", "stand up", "--in", "1s")
-        time.sleep(4)
+        wait_until(lambda: len(ada.messages()) == 4, 10, seen=ada.report)
+        # Long enough for every retry that might type.
+        time.sleep(3)
 
         assert sm.state("ada") == "waiting"
         assert not (ada.home.cwd / "approved").exists()

@@ -9,11 +9,9 @@ import pytest
 
 from sm.api import service
 from sm.settings.home import Home
-from tests.kit.systemd import UserManager, user_manager, why_not
+from tests.kit.systemd import UserManager, user_manager
 from tests.kit.tmux import wait_until
 
-WHY_NOT = why_not()
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 UNIT = "sm.service"
 
 

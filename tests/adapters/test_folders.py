@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sm.adapters.folders import SessionFolders, write_private
+from sm.adapters.folders import SessionFolders
 from sm.core.ids import SessionId
 from sm.core.launch import AgentLine
 from sm.settings.home import Home
@@ -35,40 +35,6 @@ def _mode(path: Path) -> int:
 def _line(folders: SessionFolders) -> AgentLine:
     settings = str(folders.folder(ADA) / "settings.json")
     return AgentLine(argv=("/bin/x", "-a"), environment={"B": "2"}, files={settings: b"{}"})
-
-
-def test_a_private_file_is_closed_to_others_and_whole(tmp_path: Path) -> None:
-    """Whatever the umask; its folder too."""
-    before = os.umask(0)
-    try:
-        write_private(tmp_path / "new" / "file", b"secret")
-    finally:
-        os.umask(before)
-
-    assert (tmp_path / "new" / "file").read_bytes() == b"secret"
-    assert _mode(tmp_path / "new" / "file") == 0o600
-    assert _mode(tmp_path / "new") == 0o700
-    assert [p.name for p in (tmp_path / "new").iterdir()] == ["file"]
-
-
-def test_an_open_file_is_closed_when_it_is_replaced(tmp_path: Path) -> None:
-    """A file somebody made readable by hand becomes private again."""
-    (tmp_path / "file").write_text("old")
-    (tmp_path / "file").chmod(0o644)
-
-    write_private(tmp_path / "file", b"new")
-
-    assert ((tmp_path / "file").read_bytes(), _mode(tmp_path / "file")) == (b"new", 0o600)
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    """A disk that is full again and again must not fill with halves."""
-    (tmp_path / "file").mkdir()
-
-    with pytest.raises(OSError, match="Is a directory"):
-        write_private(tmp_path / "file", b"new")
-
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_session_is_prepared_with_all_its_launcher_needs(folders: SessionFolders) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from sm.api import service
 from sm.api.service import MARKER, Service, ServiceError
-from sm.daemon import parent
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 
 AWKWARD = '/opt/a b/100%/it\'s "q"/\\n$HOME $$/ü/python'
@@ -93,7 +93,7 @@ def test_the_unit_never_ends_what_it_did_not_start(home: Home) -> None:
     lines = unit(home).splitlines()
 
     assert {"KillMode=process", "OOMPolicy=continue", "Restart=on-failure",
-            f"RestartPreventExitStatus={parent.HOPELESS}"} <= set(lines)  # fmt: skip
+            f"RestartPreventExitStatus={HOPELESS}"} <= set(lines)  # fmt: skip
     assert lines[:2] == [
         f"# {MARKER}; to undo: sm uninstall --service",
         f"# Home: {home.tag}",

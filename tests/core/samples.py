@@ -11,21 +11,14 @@ from sm.core.events import (
     AgentRecovered,
     ArtifactsCaptured,
     ClearTyped,
-    ContextStarted,
-    DialogOpened,
     EnterPressed,
     Event,
     HandoffRequested,
-    Hook,
-    HookEvent,
     MessageQueued,
-    PromptAccepted,
     RecoveryRequested,
     ScreenSeen,
     TextPasted,
     TimerFired,
-    ToolStarted,
-    TurnEnded,
 )
 from sm.core.ids import (
     ContextId,
@@ -39,6 +32,15 @@ from sm.core.ids import (
 )
 from sm.core.message import Message
 from sm.core.passage import Handoff, HandoffState
+from sm.core.reports import (
+    ContextStarted,
+    DialogOpened,
+    Hook,
+    HookEvent,
+    PromptAccepted,
+    ToolStarted,
+    TurnEnded,
+)
 from sm.core.session import advance
 from sm.core.state import Context, Session, Sighting, Source, State
 from sm.core.terminal import Pane, Screen, Sign

@@ -500,13 +500,15 @@ def test_nobody_is_told_who_did_not_ask(changes: dict[str, object]) -> None:
 
 
 def test_long_last_words_are_cut() -> None:
-    """A notice is a line, not a report."""
+    """A notice is a line, not a report; how the agent ended stays in it."""
     session = after(IDLE, queued(sender=BOB), prompted(1, of=HELLO))
 
-    _, effects = through(session, stopped(1, words="x" * 500))
+    _, effects = through(session, stopped(1, words=f"Did\nit: {'x' * 500} but it failed"))
 
     [(_, text)] = texts([*effects])
-    assert text == f"[sm] ada stopped: {'x' * 199}…"
+    assert text.startswith("[sm] ada stopped: Did it: xx")
+    assert text.endswith("xx but it failed")
+    assert len(text) == len("[sm] ada stopped: ") + 200
 
 
 # --- agents that report nothing, and ends --------------------------------------------------

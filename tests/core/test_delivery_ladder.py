@@ -17,7 +17,6 @@ from sm.core.events import (
     AgentExited,
     AgentKilled,
     BellRung,
-    ContextEnded,
     DaemonStarted,
     EffectFailed,
     Event,
@@ -25,15 +24,12 @@ from sm.core.events import (
     MessageCancelled,
     MessageSought,
     StatusSeen,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-    TurnFailed,
     TypingRefused,
 )
 from sm.core.ids import PromptId
 from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
 from sm.core.reasons import why_waiting
+from sm.core.reports import ContextEnded, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from sm.core.state import Session, State, Step
 from sm.core.terminal import AgentStatus, Obstacle, Place, Sign
 from tests.core.samples import (

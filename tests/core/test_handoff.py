@@ -22,8 +22,6 @@ from sm.core.events import (
     HandoffRequested,
     MessageSought,
     TextPasted,
-    ToolEnded,
-    TurnEnded,
     TurnInterrupted,
 )
 from sm.core.handoff import (
@@ -39,6 +37,7 @@ from sm.core.ids import ContextId, HandoffId
 from sm.core.message import MessageState, Mode, Route, Way
 from sm.core.passage import HandoffState
 from sm.core.reasons import why_waiting
+from sm.core.reports import ToolEnded, TurnEnded
 from sm.core.state import PastContext, Session, State, Step
 from sm.core.terminal import AgentStatus, Obstacle, Place, Sign
 from sm.core.turn import REMEMBERED_CONTEXTS

@@ -19,12 +19,12 @@ from sm.core.events import (
     MessageSought,
     TextPasted,
     TimerFired,
-    TurnEnded,
     TypingRefused,
 )
 from sm.core.handoff import DEADLINE, GIVE_UP_AFTER, REVIVED_WITHIN, first_words, why_open
 from sm.core.message import MessageState, Mode, Route, Way
 from sm.core.passage import HandoffState
+from sm.core.reports import TurnEnded
 from sm.core.state import Session, State
 from sm.core.terminal import Obstacle, Place
 from tests.core.samples import (

@@ -23,7 +23,6 @@ from sm.core.effects import (
 )
 from sm.core.events import (
     ArtifactsCaptured,
-    ContextStarted,
     DaemonStarted,
     EffectFailed,
     Event,
@@ -35,6 +34,7 @@ from sm.core.events import (
 from sm.core.ids import HandoffId, MessageId
 from sm.core.message import TYPING, Mode
 from sm.core.passage import Handoff, HandoffState
+from sm.core.reports import ContextStarted
 from sm.core.state import Step
 from sm.core.terminal import Screen, Sign
 from tests.core.test_machine import ADA, Exchange

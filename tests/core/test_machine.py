@@ -35,10 +35,8 @@ from sm.core.effects import (
 from sm.core.events import (
     AgentRecovered,
     AgentStarted,
-    ContextStarted,
     DaemonStarted,
     Event,
-    HookEvent,
     MessageCancelled,
     MessageQueued,
     PersonTold,
@@ -48,12 +46,11 @@ from sm.core.events import (
     StatusSeen,
     TerminalLost,
     TimerFired,
-    ToolEnded,
-    ToolStarted,
 )
 from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
 from sm.core.launch import PaneLaunch, TerminalUnreachableError
 from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
+from sm.core.reports import ContextStarted, HookEvent, ToolEnded, ToolStarted
 from sm.core.session import advance, create
 from sm.core.state import Session
 from sm.core.terminal import AgentStatus, Screen, Sign

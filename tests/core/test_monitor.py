@@ -9,17 +9,11 @@ from hypothesis import strategies as st
 
 from sm.core import monitor
 from sm.core.effects import QueueNotice, ReadUsage
-from sm.core.events import (
-    ContextCompacted,
-    DaemonStarted,
-    MonitorSwitched,
-    StatusSeen,
-    ToolEnded,
-    UsageSeen,
-)
+from sm.core.events import DaemonStarted, MonitorSwitched, StatusSeen, UsageSeen
 from sm.core.ids import ContextId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.monitor import BELOW, SILENT_FOR, alarm, level, marks
+from sm.core.reports import ContextCompacted, ToolEnded
 from sm.core.state import (
     USUAL,
     Adoption,

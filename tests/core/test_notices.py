@@ -1,6 +1,6 @@
 """What sm tells of one session to another."""
 
-from sm.core.notices import brief, notice, person_notice_id
+from sm.core.notices import notice, person_notice_id
 from tests.core.samples import BOB, IDLE, NOON
 
 
@@ -19,9 +19,3 @@ def test_what_the_person_is_told_is_known_by_its_session_and_its_cause() -> None
     assert person_notice_id(IDLE.id, "crash loop at noon") == first
     others = (person_notice_id(BOB, "crash loop at noon"), person_notice_id(IDLE.id, "another"))
     assert first not in others
-
-
-def test_long_words_are_told_in_brief() -> None:
-    """In one line, however the agent wrote them."""
-    assert brief("one\n  two") == "one two"
-    assert brief("x" * 300) == "x" * 199 + "…"

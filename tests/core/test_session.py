@@ -9,10 +9,8 @@ from sm.core.events import (
     AgentExited,
     AgentKilled,
     AgentStarted,
-    ContextEnded,
     DaemonStarted,
     EffectFailed,
-    HookNoticed,
     KillRequested,
     LaunchFailed,
     NoticeDropped,
@@ -25,6 +23,7 @@ from sm.core.events import (
     TmuxRenamed,
 )
 from sm.core.message import MessageState
+from sm.core.reports import ContextEnded, HookNoticed
 from sm.core.session import ASK_AGAIN_AFTER, create
 from sm.core.state import Session, Source, State
 from sm.core.terminal import Sign

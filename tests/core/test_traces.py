@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sm.core.crash import Cause
-from sm.core.traces import Left, Serving, Traces, cause_of, names_limit, signal_name, span
+from sm.core.traces import Left, Serving, Traces, cause_of, names_limit, signal_name
 
 
 def traces(left: Left, **seen: Any) -> Traces:
@@ -77,7 +77,7 @@ TABLE: list[tuple[Traces, Cause, str]] = [
     (
         traces(Left.HIDDEN, rebooted=7200.0),
         Cause.REBOOT,
-        "the host was started anew 2 h after the agent",
+        "the host was started anew 2 hours after the agent",
     ),
     (traces(Left.GONE, serving=Serving.OTHER, rebooted=5.0), Cause.REBOOT, ""),
 ]
@@ -142,10 +142,3 @@ def test_other_errors_are_no_limit(error: str) -> None:
 def test_signals_have_names() -> None:
     assert signal_name(9) == "signal 9 (SIGKILL)"
     assert signal_name(64) == "signal 64"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(3.2, "3 s"), (120, "2 min"), (7300, "2 h"), (200_000, "2 d")]
-)
-def test_times_are_as_rough_as_people_say_them(seconds: float, words: str) -> None:
-    assert span(seconds) == words

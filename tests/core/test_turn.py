@@ -8,20 +8,22 @@ from sm.core.effects import QueueNotice, ReadActivity
 from sm.core.events import (
     ActivitySeen,
     AgentExited,
-    ContextCompacted,
-    DialogOpened,
     EffectFailed,
     EnterPressed,
     Event,
     MessageSought,
-    PromptAccepted,
     StatusSeen,
+)
+from sm.core.ids import ContextId
+from sm.core.message import MessageState, Mode
+from sm.core.reports import (
+    ContextCompacted,
+    DialogOpened,
+    PromptAccepted,
     ToolEnded,
     TurnEnded,
     TurnFailed,
 )
-from sm.core.ids import ContextId
-from sm.core.message import MessageState, Mode
 from sm.core.state import Activity, Blocked, Source, State
 from sm.core.terminal import AgentStatus, Place, Sign
 from sm.core.turn import REMEMBERED_PROMPTS, SETTLED, STATUS_FOLLOWS_WITHIN

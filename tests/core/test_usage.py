@@ -7,8 +7,9 @@ import pytest
 
 from sm.core import usage
 from sm.core.effects import ReadUsage
-from sm.core.events import AgentExited, ContextCompacted, DaemonStarted, UsageSeen
+from sm.core.events import AgentExited, DaemonStarted, UsageSeen
 from sm.core.ids import ContextId
+from sm.core.reports import ContextCompacted
 from sm.core.state import Session, Usage
 from sm.core.usage import ASK_AFTER, STATUSLINE, TRANSCRIPT
 from tests.core.samples import (

@@ -11,18 +11,15 @@ from sm.core.effects import CaptureArtifacts, ClearContext, Effect, QueueNotice
 from sm.core.events import (
     ArtifactsCaptured,
     ClearTyped,
-    CompactionBegun,
-    ContextCompacted,
-    ContextStarted,
     DaemonStarted,
     HandoffCancelled,
     MonitorSwitched,
-    ToolEnded,
     UsageSeen,
 )
 from sm.core.ids import ContextId
 from sm.core.message import TYPING, MessageState
 from sm.core.passage import AUTO, SELF, Handoff, HandoffState
+from sm.core.reports import CompactionBegun, ContextCompacted, ContextStarted, ToolEnded
 from sm.core.state import Context, Session, State, Usage, WalkAway
 from sm.core.walkaway import AGAIN_AFTER, TIMER, is_cut, is_held
 from tests.core.samples import (

@@ -15,17 +15,10 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from sm.core import walkaway
 from sm.core.effects import CaptureArtifacts, Effect, RecoverAgent
-from sm.core.events import (
-    ArtifactsCaptured,
-    CompactionBegun,
-    ContextCompacted,
-    Event,
-    HookEvent,
-    MonitorSwitched,
-    UsageSeen,
-)
+from sm.core.events import ArtifactsCaptured, Event, MonitorSwitched, UsageSeen
 from sm.core.ids import ContextId
 from sm.core.passage import AUTO
+from sm.core.reports import CompactionBegun, ContextCompacted, HookEvent
 from sm.core.state import Step, Usage, WalkAway
 from tests.core.test_handoff_machine import Rotation
 

@@ -15,6 +15,7 @@ import pytest
 
 from sm.api import starting
 from sm.daemon import parent
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import wait_until
@@ -216,11 +217,12 @@ def test_a_deleted_socket_comes_back(own: Sm) -> None:
 TRIED_TWICE = """
 import fcntl
 from sm.daemon import parent
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 
 home = Home.from_environment()
 home.make()
-worker = ["/bin/sh", "-c", f"exit {parent.HOPELESS}"]
+worker = ["/bin/sh", "-c", f"exit {HOPELESS}"]
 with home.lock.open("w") as asking:
     fcntl.flock(asking, fcntl.LOCK_SH)
     print(parent.run(worker, taken=75))
@@ -234,7 +236,7 @@ def test_a_lock_that_somebody_looked_at_is_taken_at_the_next_try(fresh: Sm) -> N
         [sys.executable, "-c", TRIED_TWICE], env=fresh.environment, capture_output=True, text=True
     )
 
-    assert (tried.stdout.split(), tried.stderr) == (["75", str(parent.HOPELESS)], "")
+    assert (tried.stdout.split(), tried.stderr) == (["75", str(HOPELESS)], "")
 
 
 def test_the_socket_is_closed_to_others_and_an_old_one_is_replaced(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What may stand in the way of typing, done to an agent of the scripted world."""
 
-from sm.core.terminal import Sign
+from collections.abc import Callable
+
+from sm.core.terminal import Obstacle, Sign
 from tests.engine.world import Agent
 
 
@@ -30,3 +32,14 @@ def dialog(agent: Agent) -> None:
 
 def busy(agent: Agent) -> None:
     agent.sign = Sign.BUSY
+
+
+OBSTACLES: list[tuple[Callable[[Agent], None], Obstacle]] = [
+    (gone, Obstacle.PANE_GONE),
+    (dead, Obstacle.AGENT_GONE),
+    (stopped, Obstacle.STOPPED),
+    (background, Obstacle.NOT_FOREGROUND),
+    (copy_mode, Obstacle.COPY_MODE),
+    (dialog, Obstacle.DIALOG),
+]
+"""In the order in which they are named when several stand in the way."""

@@ -174,7 +174,7 @@ CASES: list[tuple[Callable[[Scene], None], Cause, str]] = [
     ),
     (no_server, Cause.SERVER, "its tmux server ended: none listens on its socket"),
     (silence_and_she_is_gone, Cause.UNKNOWN, "process 101 is gone"),
-    (rebooted, Cause.REBOOT, "the host was started anew 59 min after the agent"),
+    (rebooted, Cause.REBOOT, "the host was started anew 59 minutes after the agent"),
     (clock_set, Cause.PANE, "pane %1 is gone"),
     (
         unstartable,
@@ -311,7 +311,7 @@ async def test_after_a_reboot_her_number_and_start_may_be_anothers(scene: Scene)
 
     assert await scene.cause() == (
         Cause.REBOOT,
-        "the host was started anew 59 min after the agent",
+        "the host was started anew 59 minutes after the agent",
     )
 
 
@@ -358,7 +358,7 @@ async def test_a_server_that_does_not_say_who_it_is_is_no_evidence(
         (pane_closed, Cause.UNKNOWN, "process 101 is gone, and pane %1 with it"),
         (pane_closed_and_she_lives, Cause.PANE, "pane %1 is gone, its process lives on"),
         (no_server, Cause.SERVER, "its tmux server ended: none listens on its socket"),
-        (rebooted, Cause.REBOOT, "the host was started anew 59 min after the agent"),
+        (rebooted, Cause.REBOOT, "the host was started anew 59 minutes after the agent"),
         (limited, Cause.LIMIT, ""),
     ],
 )

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from sm.core.events import TurnEnded
 from sm.core.ids import MessageId, ReminderId
 from sm.core.message import MessageState, Mode
+from sm.core.reports import TurnEnded
 from sm.engine.engine import Engine
 from sm.engine.mail import MAX_TEXT
 from sm.engine.naming import NotFoundError, RefusedError

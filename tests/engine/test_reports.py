@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from sm.core.envelope import wrap
-from sm.core.events import CompactionBegun
 from sm.core.handoff import LESSON
 from sm.core.ids import HandoffId
 from sm.core.message import TYPING, MessageState, Mode, Route, Way
+from sm.core.reports import CompactionBegun
 from sm.core.state import State
 from sm.engine.engine import Engine
 from sm.engine.handovers import Document
@@ -35,6 +35,16 @@ async def report(engine: Engine, agent: Agent, *, answerable: bool = True) -> st
     answer = await engine.reports.take(agent.session, payload, **asked, answerable=answerable)  # type: ignore[arg-type]
     agent.hooks.pop(0)
     return answer.decode()
+
+
+async def begins_anew(engine: Engine, agent: Agent) -> str:
+    """Take in reports until one of them begins the next context; what that one is answered."""
+    told = ""
+    async with asyncio.timeout(60):
+        while engine.session(ADA).context.number == 1:
+            told = await report(engine, agent) if agent.hooks else ""
+            await asyncio.sleep(0.1)
+    return told
 
 
 async def at_work(rig: Rig, engine: Engine) -> Agent:
@@ -289,10 +299,8 @@ async def test_the_next_context_is_given_the_document_as_it_begins(gentle: Rig) 
         agent.end_tool()
         await report(engine, agent)
         agent.rest()
-        told = ""
-        while engine.session(ADA).context.number == 1:
-            told = await report(engine, agent) if agent.hooks else ""
-            await asyncio.sleep(0.1)
+
+        told = await begins_anew(engine, agent)
 
         (handoff,) = await engine.handovers.all()
         assert f"=== HANDOFF LOADED (ID: {handoff.id}) ===" in told
@@ -314,12 +322,8 @@ async def test_a_document_of_its_own_is_for_the_agent_to_read(gentle: Rig, tmp_p
         )
         agent.waits = False
         agent.finish()
-        told = "nothing yet"
-        while engine.session(ADA).context.number == 1:
-            told = await report(engine, agent) if agent.hooks else told
-            await asyncio.sleep(0.1)
 
-        assert told == "/inbox/ada"
+        assert await begins_anew(engine, agent) == "/inbox/ada"
 
 
 async def test_an_agent_that_reports_nothing_is_not_taken(gentle: Rig) -> None:

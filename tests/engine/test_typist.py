@@ -24,7 +24,13 @@ from sm.core.state import Attempt, Context, Session, Step, Turn
 from sm.core.terminal import NoteState, Obstacle, Place, Sign
 from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
-from tests.engine.obstacles import background, busy, copy_mode, dead, dialog, gone, stopped
+from tests.engine.obstacles import (
+    OBSTACLES,
+    busy,
+    dead,
+    dialog,
+    gone,
+)
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import PASTED, Agent, Inboxes, ProcessTable, ScriptedDialects, World
 
@@ -105,17 +111,6 @@ def unreadable(agent: Agent) -> None:
 
 def draft(agent: Agent) -> None:
     agent.box = "a person's words"
-
-
-OBSTACLES: list[tuple[Callable[[Agent], None], Obstacle]] = [
-    (gone, Obstacle.PANE_GONE),
-    (dead, Obstacle.AGENT_GONE),
-    (stopped, Obstacle.STOPPED),
-    (background, Obstacle.NOT_FOREGROUND),
-    (copy_mode, Obstacle.COPY_MODE),
-    (dialog, Obstacle.DIALOG),
-]
-"""In the order in which they are named when several stand in the way."""
 
 
 @pytest.mark.parametrize(

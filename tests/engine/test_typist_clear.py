@@ -24,7 +24,10 @@ from sm.core.terminal import Obstacle, Sign, View
 from sm.engine.ports import Dialect
 from sm.engine.typist import DRAWN_WITHIN, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, CLEAR_MARK, CLEARING, NOON, PROMPTING, passing, wake
-from tests.engine.obstacles import background, busy, copy_mode, dead, dialog, gone, stopped
+from tests.engine.obstacles import (
+    OBSTACLES,
+    busy,
+)
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import (
     PASTED,
@@ -143,12 +146,7 @@ def unreadable(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("cause", "obstacle"),
     [
-        (gone, Obstacle.PANE_GONE),
-        (dead, Obstacle.AGENT_GONE),
-        (stopped, Obstacle.STOPPED),
-        (background, Obstacle.NOT_FOREGROUND),
-        (copy_mode, Obstacle.COPY_MODE),
-        (dialog, Obstacle.DIALOG),
+        *OBSTACLES,
         (busy, Obstacle.BUSY),
         (unreadable, Obstacle.NO_BOX),
     ],

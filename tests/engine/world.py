@@ -13,18 +13,6 @@ from pathlib import Path
 
 from sm.core import envelope
 from sm.core.adoption import Found, Process, Spot
-from sm.core.events import (
-    ContextEnded,
-    ContextStarted,
-    DialogOpened,
-    Hook,
-    HookEvent,
-    PromptAccepted,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-    TurnFailed,
-)
 from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import ContextId, HookId, MessageId, PaneId, PromptId, SessionId
 from sm.core.launch import (
@@ -37,6 +25,18 @@ from sm.core.launch import (
     TerminalUnreachableError,
 )
 from sm.core.message import TYPING, Way
+from sm.core.reports import (
+    ContextEnded,
+    ContextStarted,
+    DialogOpened,
+    Hook,
+    HookEvent,
+    PromptAccepted,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
 from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.story import Story
 from sm.core.terminal import (

@@ -101,6 +101,17 @@ class Desk:
         self.press("Enter")
         wait_until(lambda: self.box() != text, 10, seen=self.report)
 
+    def prompt_for_tool(self, text: str) -> None:
+        """A prompt whose turn runs a tool; returns when the client has noted that it runs."""
+        before = self.tools_called()
+        self.prompt(text)
+        wait_until(lambda: self.tools_called() > before, 10, seen=self.report)
+
+    def tools_called(self) -> int:
+        """As its transcripts say; a call is noted before its result is there."""
+        transcripts = (self.home.config / "projects").glob("*/*.jsonl")
+        return sum(path.read_text().count('"type":"tool_use"') for path in transcripts)
+
     # --- the verdict -----------------------------------------------------------------------
 
     def arrived(self) -> Counter[tuple[str, str]]:
@@ -175,8 +186,7 @@ def working(d: Desk, send: Callable[[], None]) -> None:
 
 def mid_tool(d: Desk, send: Callable[[], None]) -> None:
     d.settle()
-    d.prompt(f"{TOOL} {time.time_ns()}")
-    time.sleep(0.3)
+    d.prompt_for_tool(f"{TOOL} {time.time_ns()}")
     send()
 
 

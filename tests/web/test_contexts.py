@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from sm.api.types import ContextUsage
-from sm.core.events import ContextCompacted, UsageSeen
+from sm.core.events import UsageSeen
+from sm.core.reports import ContextCompacted
 from sm.core.state import Usage
 from sm.core.usage import STATUSLINE
 from sm.web.contexts import context_usage

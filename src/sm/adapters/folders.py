@@ -1,6 +1,6 @@
 """Each session's own folder, and the small scripts that agents and panes call.
 
-Everything is written whole or not at all, readable by its owner alone.
+Everything is readable by its owner alone.
 """
 
 import contextlib
@@ -13,44 +13,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from sm.adapters.files import keep_written, write_private
 from sm.core.ids import SessionId
 from sm.core.launch import AgentLine
 from sm.settings.home import Home
-
-
-def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file in one step, durable, closed to others from its first moment."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """A new name is on the disk only when its folder is."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def keep_written(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write a file unless it says so already: a full disk must not keep us from starting."""
-    try:
-        if path.read_bytes() == content:
-            return
-    except OSError:
-        pass
-    write_private(path, content, mode=mode)
+from sm.settings.variables import SESSION_ID
 
 
 def _environment_in(content: bytes) -> dict[str, str] | None:
@@ -230,7 +197,7 @@ class SessionFolders:
         adopted = shlex.quote(str(self._home.adopted))
         return (
             'if [ "$1" = --installed ]; then\n'
-            '  [ -z "$CLAUDE_SESSION_MANAGER_ID" ] || exit 0\n'
+            f'  [ -z "${SESSION_ID}" ] || exit 0\n'
             f'  for one in {adopted}/*; do [ -e "$one" ] || exit 0; break; done\n'
             "fi\n"
         )

@@ -15,13 +15,12 @@ from pathlib import Path
 from sm.adapters import kernel
 from sm.core.adoption import Process
 from sm.core.ids import SessionId
+from sm.settings.variables import SESSION_ID
 
 PAUSE = 2.0
 """Seconds between two looks at a process where the system cannot tell us of its end."""
 TERM_WITHIN = 3.0
 KILL_WITHIN = 2.0
-MARK = "CLAUDE_SESSION_MANAGER_ID"
-"""In the environment of each session's agent, and of everything that is started from there."""
 DRIFT = 0.001
 """The kernel's log has a clock of its own, which goes a little faster or slower."""
 
@@ -112,7 +111,7 @@ def _environment(pid: int) -> dict[str, str]:
 
 def list_marked(session: SessionId) -> list[Process]:
     """Linux: by what each was started with. Nothing else is read of those without the mark."""
-    mark = os.fsencode(f"{MARK}={session}")
+    mark = os.fsencode(f"{SESSION_ID}={session}")
     found = []
     with os.scandir("/proc") as entries:
         for entry in entries:

@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 
 MARKER = "Written by sm as its service"
 """In a comment of the file. No double dash: XML has none there."""
-HOPELESS = 78
-"""Exit status (EX_CONFIG) of a daemon that no restart can help; it has said why."""
 _KEPT = ("PATH", "LANG", "TZ", "TMUX_TMPDIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 """What a service manager does not know of the person, and the daemon needs."""
 _ANSWERS_WITHIN = 10.0

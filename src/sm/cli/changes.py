@@ -1,15 +1,57 @@
-"""A change to somebody's settings: shown as a diff, agreed to, told."""
+"""A change to somebody's settings: shown as a diff, agreed to, made, told."""
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from sm.api.errors import RefusedError
 from sm.cli.output import is_colourful, plain, print_json
-from sm.install.agents import AGENTS
+from sm.install import installer
+from sm.install.agents import AGENTS, Agent
+from sm.install.files import InstallError
 from sm.install.installer import Plan
+from sm.settings.home import Home
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
+
+
+class Tell(Protocol):
+    """In words, what was done or would be."""
+
+    def __call__(self, plan: Plan, *, is_dry: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Our hooks put in, or taken out."""
+
+    plan: Callable[[Home, Agent, Mapping[str, str]], Plan]
+    write: Callable[[Home, Plan], None]
+    tell: Tell
+
+
+def make(args: argparse.Namespace, change: Change) -> int:
+    """Show it, ask, make it and tell, as far as the options allow; the exit code."""
+    home = Home.from_environment()
+    try:
+        plan = change.plan(home, AGENTS[args.agent], os.environ)
+        installer.check(plan)
+        if not args.json:
+            show(plan.diff())
+        if not args.dry_run:
+            if plan.is_change and not is_agreed(args):
+                return refuse("Nothing was changed.")
+            change.write(home, plan)
+    except InstallError as error:
+        return refuse(str(error))
+    if args.json:
+        print_plan(plan, is_dry=args.dry_run)
+    else:
+        change.tell(plan, is_dry=args.dry_run)
+    return 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,14 +1,13 @@
 """How full contexts are, where their levels lie, and whether agents are warned of it."""
 
 import argparse
-import os
 import time
 from typing import cast
 
 from sm.api.client import segment
 from sm.api.errors import UsageError
 from sm.api.types import ContextUsage, ForecastView, ThresholdView
-from sm.cli.output import age, client, coloured, listing, print_json, table
+from sm.cli.output import age, client, coloured, listing, own_session, print_json, table
 from sm.cli.show import compacted, full
 
 EXAMPLE = "sm context ada"
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "session",
         nargs="?",
         metavar="SESSION",
-        default=os.environ.get("CLAUDE_SESSION_MANAGER_ID"),
+        default=own_session(),
         help="id, unique id prefix, or name; inside a session that one, elsewhere all",
     )
     switch = parser.add_mutually_exclusive_group()

@@ -28,6 +28,7 @@ from sm.api.types import HandoffView, Health, MessageView, SessionDetail
 from sm.cli.output import print_json, tmux_program
 from sm.cli.stage import Stage
 from sm.settings.home import Home
+from sm.settings.variables import SESSION_ID
 
 EXAMPLE = "sm demo"
 BURST = 8
@@ -73,9 +74,9 @@ def _leave(number: int, _frame: FrameType | None) -> None:
 def _own_home(*, keep: bool) -> Iterator[Home]:
     """A home for this story alone; daemon, agents and files are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="sm-demo-"))
-    before = {name: os.environ.get(name) for name in ("SM_HOME", "CLAUDE_SESSION_MANAGER_ID")}
+    before = {name: os.environ.get(name) for name in ("SM_HOME", SESSION_ID)}
     os.environ["SM_HOME"] = str(folder)
-    os.environ.pop("CLAUDE_SESSION_MANAGER_ID", None)
+    os.environ.pop(SESSION_ID, None)
     home = Home.from_environment()
     try:
         yield home

@@ -16,6 +16,7 @@ from sm.api.errors import NotInsideError
 from sm.api.ids import new_handoff_id
 from sm.api.types import HandoffView, NewHandoffBody
 from sm.cli.output import client, own_session, print_json, standard_input, tellable
+from sm.settings.variables import SESSION_ID, SESSION_TOKEN
 
 EXAMPLE = "sm handoff /tmp/handoff.md"
 LARGEST = 10_000_000
@@ -44,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
         return 2
     if args.check:
         return _check(args.file, as_json=args.json)
-    session, token = own_session(), os.environ.get("SM_SESSION_TOKEN", "")
+    session, token = own_session(), os.environ.get(SESSION_TOKEN, "")
     if session is None or not token:
-        name = "SM_SESSION_TOKEN" if session else "CLAUDE_SESSION_MANAGER_ID"
+        name = SESSION_TOKEN if session else SESSION_ID
         raise NotInsideError(
             f"{name} is not set: sm handoff can only be called from within a session,"
             " by its own agent."

@@ -4,14 +4,10 @@ Shows the change and asks before writing. Everything that was there stays; sm un
 """
 
 import argparse
-import os
 
 from sm.cli import changes, service
 from sm.install import installer
-from sm.install.agents import AGENTS
-from sm.install.files import InstallError
 from sm.install.installer import Plan
-from sm.settings.home import Home
 
 EXAMPLE = "sm install --dry-run"
 add_arguments = changes.add_arguments
@@ -20,23 +16,8 @@ add_arguments = changes.add_arguments
 def run(args: argparse.Namespace) -> int:
     if args.service:
         return service.install(args)
-    home = Home.from_environment()
-    try:
-        plan = installer.plan_install(home, AGENTS[args.agent], os.environ)
-        installer.check(plan)
-        if not args.json:
-            changes.show(plan.diff())
-        if not args.dry_run:
-            if plan.is_change and not changes.is_agreed(args):
-                return changes.refuse("Nothing was changed.")
-            installer.install(home, plan)
-    except InstallError as error:
-        return changes.refuse(str(error))
-    if args.json:
-        changes.print_plan(plan, is_dry=args.dry_run)
-    else:
-        _tell(plan, is_dry=args.dry_run)
-    return 0
+    change = changes.Change(plan=installer.plan_install, write=installer.install, tell=_tell)
+    return changes.make(args, change)
 
 
 def _tell(plan: Plan, *, is_dry: bool) -> None:

@@ -14,6 +14,7 @@ from sm.api.client import Client, RefusedError
 from sm.api.types import SessionView
 from sm.settings import times
 from sm.settings.home import Home
+from sm.settings.variables import SESSION_ID
 
 _COLOURS = {
     "idle": "32",
@@ -56,7 +57,7 @@ def _tell(words: str) -> None:
 
 def own_session() -> str | None:
     """The id of the session this command runs in, if any."""
-    return os.environ.get("CLAUDE_SESSION_MANAGER_ID") or None
+    return os.environ.get(SESSION_ID) or None
 
 
 def standard_input(instead: str, longest: int) -> str:

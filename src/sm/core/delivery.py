@@ -21,7 +21,6 @@ from sm.core.envelope import length as _length
 from sm.core.events import (
     BellRung,
     EnterPressed,
-    Hook,
     MessageCancelled,
     MessageQueued,
     MessageSought,
@@ -31,7 +30,9 @@ from sm.core.events import (
 )
 from sm.core.ids import MessageId, PromptId
 from sm.core.message import Message, MessageState, Mode, Route, queue_order
-from sm.core.notices import brief, notice
+from sm.core.notices import notice
+from sm.core.reports import Hook
+from sm.core.shortening import brief
 from sm.core.state import Attempt, Blocked, Session, State, Step, Turn
 from sm.core.terminal import Obstacle, Place
 
@@ -55,6 +56,8 @@ STOP_REPLIES_ALLOWED = 7
 RECORDED = (0.25, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 """An agent writes what an answer told it into its record a moment later."""
 NOTE_TAKEN_WITHIN = 4.0
+LAST_WORDS = 200
+"""Characters of them that a sender is told."""
 _GENTLE = (Step.REPLIED, Step.RINGING, Step.RUNG)
 
 
@@ -176,7 +179,7 @@ def _finish(session: Session, done: list[Message], now: float, *, how: str) -> R
     for message in done:
         session = session.with_message(message.moved(MessageState.DONE, now, how))
     senders = {m.sender: m for m in done if m.notify and m.sender not in (None, session.id)}
-    words = f"{session.name} stopped: {brief(session.last_words) or how}"
+    words = f"{session.name} stopped: {brief(session.last_words, LAST_WORDS) or how}"
     notices = (notice(session, to, m.id, words, now) for to, m in senders.items() if to)
     return session, tuple(notices)
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 from sm.core import delivery, usage
 from sm.core.effects import Effect
-from sm.core.events import ContextCompacted, MessageQueued
+from sm.core.events import MessageQueued
 from sm.core.ids import MessageId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
+from sm.core.reports import ContextCompacted
 from sm.core.state import Compacted, Level, Limit, Session, State, Thresholds, Usage
 
 Result = tuple[Session, tuple[Effect, ...]]

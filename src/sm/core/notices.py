@@ -42,8 +42,3 @@ def person_notice_id(session: SessionId, about: str) -> NoticeId:
 def derived_id(key: str) -> MessageId:
     """An id that the same cause always gives again."""
     return MessageId(hashlib.sha256(key.encode()).hexdigest()[:12])
-
-
-def brief(text: str, limit: int = 200) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

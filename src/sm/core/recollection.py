@@ -12,7 +12,8 @@ from sm.core.chapters import Chapter
 from sm.core.cut_off import partial_work, still_to_do
 from sm.core.remains import CRASHED, Remains
 from sm.core.retelling import NOTHING, Room, Told, When
-from sm.core.shortening import Item, brief, code, count, cut, fenced, listed, size
+from sm.core.shortening import Item, brief, code, cut, fenced, listed, size
+from sm.core.spans import roughly
 from sm.core.story import Request
 
 BYTES_PER_TOKEN = 3
@@ -93,7 +94,7 @@ def _note(remains: Remains, limit: int, when: When) -> str:
 def reason(remains: Remains, when: When) -> str:
     """What happened, in one line."""
     crash = remains.crash
-    ago = f"{_ago(remains.now - crash.at)} ({when(crash.at)} UTC)"
+    ago = f"{roughly(remains.now - crash.at)} ago ({when(crash.at)} UTC)"
     what = "in the middle of a turn" if crash.busy else "while no turn was running"
     if crash.dialog:
         what = "while a question to the person was open"
@@ -186,13 +187,6 @@ def _facts(remains: Remains, when: When) -> str:
         whose = "transcript of an earlier context" if remains.is_older else "transcript"
         lines.append(f"The whole {whose} (search it, do not read it): {path}")
     return "".join(f"- {cut(line, 2_000)}\n" for line in lines)
-
-
-def _ago(seconds: float) -> str:
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return f"{count(int(seconds // length), unit)} ago"
-    return f"{count(max(0, int(seconds)), 'second')} ago"
 
 
 def _headed(title: str, text: str) -> str:

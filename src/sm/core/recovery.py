@@ -11,17 +11,13 @@ from dataclasses import replace
 from sm.core import delivery, turn
 from sm.core.crash import Cause, Crash, FirstWord, Manner, Recovery, RecoveryRules, RecoveryState
 from sm.core.effects import Effect, FileHandoff, RecoverAgent, TellPerson
-from sm.core.events import (
-    AgentRecovered,
-    ContextStarted,
-    MessageQueued,
-    RecoveryFailed,
-    RecoveryRequested,
-)
+from sm.core.events import AgentRecovered, MessageQueued, RecoveryFailed, RecoveryRequested
 from sm.core.ids import HandoffId, RecoveryId
 from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
 from sm.core.passage import Filed
+from sm.core.reports import ContextStarted
+from sm.core.spans import exactly
 from sm.core.state import Session, Usage
 
 Result = tuple[Session, tuple[Effect, ...]]
@@ -154,21 +150,13 @@ def _given_up(session: Session, now: float) -> Result:
     """It would die again: said once, and no more tried."""
     rules = session.rescue
     times = "once" if rules.crashes == 1 else f"{rules.crashes} times"
-    words = f"it crashed {times} in {_span(rules.within)} and is not brought back any more"
+    words = f"it crashed {times} in {exactly(rules.within)} and is not brought back any more"
     session = replace(session, hopeless=words)
     told = f"{session.name}: {words}. To try again: sm recover {session.name}"
     person = TellPerson(words=told, about=f"hopeless {now}", while_crashed=True)
     if session.parent is None:
         return session, (person,)
     return session, (person, notice(session, session.parent, f"hopeless {now}", told, now))
-
-
-def _span(seconds: float) -> str:
-    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
-        if seconds >= size and seconds % size == 0:
-            count = int(seconds // size)
-            return f"{count} {unit}" + ("" if count == 1 else "s")
-    return f"{seconds:g} seconds"
 
 
 def ruled(session: Session, rules: RecoveryRules | None) -> Session:

@@ -38,19 +38,13 @@ from sm.core.events import (
     ClearRefused,
     ClearTyped,
     CommandErased,
-    CompactionBegun,
-    ContextCompacted,
-    ContextEnded,
-    ContextStarted,
     DaemonStarted,
-    DialogOpened,
     EffectFailed,
     EnterPressed,
     Event,
     HandoffCancelled,
     HandoffFiled,
     HandoffRequested,
-    HookNoticed,
     KillRequested,
     LaunchFailed,
     MessageCancelled,
@@ -62,7 +56,6 @@ from sm.core.events import (
     PaneLetGo,
     PaneSeen,
     PersonTold,
-    PromptAccepted,
     RecoveryFailed,
     RecoveryRequested,
     RelaunchRefused,
@@ -78,16 +71,25 @@ from sm.core.events import (
     TextPasted,
     TimerFired,
     TmuxRenamed,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-    TurnFailed,
     TurnInterrupted,
     TypingRefused,
     UsageSeen,
 )
 from sm.core.ids import MessageId
 from sm.core.message import MessageState
+from sm.core.reports import (
+    CompactionBegun,
+    ContextCompacted,
+    ContextEnded,
+    ContextStarted,
+    DialogOpened,
+    HookNoticed,
+    PromptAccepted,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnFailed,
+)
 from sm.core.state import AS_IT_COMES, Context, Exit, Session, Sighting, Source, State
 
 Result = tuple[Session, tuple[Effect, ...]]

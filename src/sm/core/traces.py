@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sm.core.crash import Cause
+from sm.core.spans import roughly
 
 LIMIT_WITHIN = 60.0
 """An agent that ends so soon after its service refused it ends because of that."""
@@ -98,7 +99,7 @@ def cause_of(traces: Traces) -> tuple[Cause, str]:
 
 def _cause(traces: Traces) -> tuple[Cause, str]:
     if traces.rebooted is not None:
-        return Cause.REBOOT, f"the host was started anew {span(traces.rebooted)} after the agent"
+        return Cause.REBOOT, f"the host was started anew {roughly(traces.rebooted)} after the agent"
     if traces.memory is not None:
         return Cause.MEMORY, traces.memory
     match traces.left:
@@ -145,11 +146,3 @@ def _limited(traces: Traces, words: str) -> tuple[Cause, str]:
     if not traces.limit:
         return Cause.UNKNOWN, words
     return Cause.LIMIT, f"{words}, just after its model's service refused it: {traces.limit}"
-
-
-def span(seconds: float) -> str:
-    """A length of time, as roughly as a person would say it."""
-    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

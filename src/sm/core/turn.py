@@ -13,6 +13,11 @@ from sm.core.events import (
     ActivitySeen,
     AgentRecovered,
     AgentRelaunched,
+    ScreenSeen,
+    StatusSeen,
+)
+from sm.core.ids import ContextId, MessageId, PromptId
+from sm.core.reports import (
     CompactionBegun,
     ContextCompacted,
     ContextEnded,
@@ -22,14 +27,11 @@ from sm.core.events import (
     HookEvent,
     HookNoticed,
     PromptAccepted,
-    ScreenSeen,
-    StatusSeen,
     ToolEnded,
     ToolStarted,
     TurnEnded,
     TurnFailed,
 )
-from sm.core.ids import ContextId, MessageId, PromptId
 from sm.core.state import Context, PastContext, Session, Sighting, Source, Turn
 from sm.core.terminal import AgentStatus, Sign
 

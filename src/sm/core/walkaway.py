@@ -12,10 +12,11 @@ from dataclasses import replace
 from sm.core import handoff, monitor
 from sm.core.channel import handoff_name
 from sm.core.effects import Effect
-from sm.core.events import CompactionBegun, HandoffRequested, Hook, ToolEnded
+from sm.core.events import HandoffRequested
 from sm.core.ids import HandoffId
 from sm.core.notices import derived_id, notice
 from sm.core.passage import AUTO, Handoff, HandoffState
+from sm.core.reports import CompactionBegun, Hook, ToolEnded
 from sm.core.state import Asked, Level, Session, WalkAway
 
 Result = tuple[Session, tuple[Effect, ...]]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 from sm.version import VERSION
 
@@ -22,8 +23,6 @@ STOP_WITHIN = 10.0
 QUICK_DEATH = 2.0
 PAUSES = (0.0, 0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Before each restart of a worker that keeps dying young."""
-HOPELESS = 78
-"""Exit status (EX_CONFIG) of a worker that no restart can help; it has said why."""
 FIRST_PORT, PORTS = 21_000, 11_000
 FDS = "SM_LISTEN_FDS"
 LIFELINE = "SM_LIFELINE_FD"

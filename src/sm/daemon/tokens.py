@@ -4,9 +4,11 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from sm.adapters.folders import SessionFolders, write_private
+from sm.adapters.files import write_private
+from sm.adapters.folders import SessionFolders
 from sm.core.ids import SessionId
 from sm.settings.home import Home
+from sm.settings.variables import SESSION_ID, SESSION_TOKEN
 
 
 class Tokens:
@@ -30,7 +32,7 @@ class Tokens:
         if moved and self._home.config != self._home.base / "config.toml":
             # A run has a home of its own, but no configuration.
             moved["SM_CONFIG"] = str(self._home.config)
-        return {"CLAUDE_SESSION_MANAGER_ID": session, "SM_SESSION_TOKEN": token, **moved}
+        return {SESSION_ID: session, SESSION_TOKEN: token, **moved}
 
     def of_session(self, session: str) -> str | None:
         if not session.isalnum():

@@ -18,7 +18,8 @@ from functools import partial
 from pathlib import Path
 
 from sm.adapters.channels.book import ChannelBook
-from sm.adapters.folders import SessionFolders, keep_written
+from sm.adapters.files import keep_written
+from sm.adapters.folders import SessionFolders
 from sm.adapters.spool import Spool
 from sm.adapters.store import StoreError, open_store
 from sm.adapters.store.schema import HEAD
@@ -44,6 +45,7 @@ from sm.engine.engine import Engine
 from sm.engine.ports import Store
 from sm.log import structlog
 from sm.settings.config import ConfigError, Settings, load, registry, seconds
+from sm.settings.errors import HOPELESS
 from sm.settings.home import Home
 from sm.version import VERSION
 from sm.web.app import build
@@ -80,7 +82,7 @@ def main() -> int:
 def _despair(error: Exception) -> int:
     """Tell whoever started us; the parent does not try again."""
     sys.stderr.write(f"{error}\n")
-    return parent.HOPELESS
+    return HOPELESS
 
 
 class Worker:

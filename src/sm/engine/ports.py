@@ -6,7 +6,7 @@ from typing import Protocol
 
 from sm.core.adoption import Found, Process, Spot
 from sm.core.channel import Channel, ChannelHandoff, Claimant, NewHandoff, Refusal
-from sm.core.events import HookEvent, UsageSeen
+from sm.core.events import UsageSeen
 from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HandoffId, HookId, MessageId, PaneId, SessionId
 from sm.core.journal import Entry, PendingEffect, Recorded
@@ -14,6 +14,7 @@ from sm.core.launch import AgentLine, LaunchRequest, PaneLaunch
 from sm.core.message import Message, MessageState, Way
 from sm.core.notices import PersonNotice
 from sm.core.passage import Captured, Facts, Handoff, Kept
+from sm.core.reports import HookEvent
 from sm.core.snapshot import Snapshot, Why
 from sm.core.state import Activity, Attempt, Compaction, Session, Usage
 from sm.core.story import Story

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from sm.core import walkaway
 from sm.core.envelope import carry
-from sm.core.events import ContextStarted, HookEvent, StatusSeen, TurnEnded, UsageSeen
+from sm.core.events import StatusSeen, UsageSeen
 from sm.core.handoff import LESSON
 from sm.core.ids import ContextId, HookId, SessionId
 from sm.core.launch import MalformedHookError
 from sm.core.message import Route
 from sm.core.passage import AUTO
+from sm.core.reports import ContextStarted, HookEvent, TurnEnded
 from sm.core.state import Session
 from sm.core.usage import is_news
 from sm.engine.adoption import Adopter

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sm.adapters.folders import write_private
+from sm.adapters.files import write_private
 from sm.install.hooks import Entries, Entry, Traces
 from sm.settings.home import Home
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sm.adapters.folders import write_private
+from sm.adapters.files import write_private
 from sm.api import service
 from sm.api.runs import is_run
 from sm.api.scope import lingers

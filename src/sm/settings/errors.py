@@ -1,4 +1,7 @@
-"""What can be wrong with folders. Costs nothing to import."""
+"""What can be wrong with folders and settings. Costs nothing to import."""
+
+HOPELESS = 78
+"""Exit status (EX_CONFIG) of a daemon that no restart can help; it has said why."""
 
 
 class HomeError(Exception):

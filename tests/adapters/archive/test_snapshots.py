@@ -1,12 +1,9 @@
 """Snapshots on the real disk: kept whole, once, privately, and not for ever."""
 
 import os
-import resource
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import pytest
 from sm.adapters.archive.snapshots import SnapshotFolders
 from sm.core.ids import SessionId
 from sm.core.snapshot import LARGEST, MOST, Snapshot, Why
+from tests.kit.disk import largest_file
 
 ADA, BOB = SessionId("ada00001"), SessionId("b0b00002")
 NOON = datetime(2026, 2, 2, 12, tzinfo=UTC).timestamp()
@@ -206,17 +204,6 @@ def test_only_a_name_can_be_read(shelf: Shelf, name: str) -> None:
         shelf.kept.read(ADA, name)
     with pytest.raises(ValueError, match="not a plain word"):
         shelf.kept.last(SessionId("../ada"))
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """As full as a disk can be made without being root: files end here."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_takes_nothing_leaves_nothing_behind(shelf: Shelf) -> None:

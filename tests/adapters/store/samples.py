@@ -1,11 +1,12 @@
 """Sessions, messages and entries, as short as a test can say them."""
 
 from sm.core.effects import CheckPane, Effect
-from sm.core.events import Event, Hook, HookNoticed, Renamed
+from sm.core.events import Event, Renamed
 from sm.core.ids import HandoffId, HookId, MessageId, SessionId
 from sm.core.journal import Entry, PendingEffect
 from sm.core.message import Message, MessageState
 from sm.core.passage import Handoff, HandoffState
+from sm.core.reports import Hook, HookNoticed
 from sm.core.state import Session, Sighting, Source, State
 
 NOON = 1_700_000_000.0

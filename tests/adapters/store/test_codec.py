@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from sm.adapters.store import StoreDamagedError, codec
 from sm.core.effects import CheckPane, Effect
-from sm.core.events import Event, KillRequested, ToolEnded, TurnEnded
+from sm.core.events import Event, KillRequested
 from sm.core.message import Message, Mode
 from sm.core.passage import Handoff, HandoffState
+from sm.core.reports import ToolEnded, TurnEnded
 from sm.core.state import Context, Session
 
 from .samples import NOON, handoff, message, noticed, session

@@ -26,9 +26,9 @@ from sm.adapters.store import (
 from sm.adapters.store.sql import SqlStore
 from sm.adapters.store.sqlite import open_sqlite
 from sm.core.state import State
+from tests.kit.disk import largest_file
 
 from . import committer
-from .disk import file_size_limit
 from .samples import NOON, entry, message, session
 
 ADA = session("ada")
@@ -148,7 +148,7 @@ async def test_a_full_disk_fails_the_commit_and_only_that(store: SqlStore, path:
     working = session("ada", state=State.WORKING)
     large = [entry(working, messages=(message(n),)) for n in range(5000)]
 
-    with file_size_limit(path.with_name("store.db-wal").stat().st_size + 1_000_000):
+    with largest_file(path.with_name("store.db-wal").stat().st_size + 1_000_000):
         with pytest.raises(StoreWriteError, match="Nothing of this was kept"):
             await store.commit(large)
         assert len(await store.events()) == 1

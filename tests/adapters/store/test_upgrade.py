@@ -16,8 +16,8 @@ from sqlalchemy import create_engine
 from sm.adapters.store import StoreError, open_store, schema
 from sm.adapters.store.batch import batch_of
 from sm.adapters.store.upgrade import migrate
+from tests.kit.disk import largest_file
 
-from .disk import file_size_limit
 from .samples import entry, handoff, message, session
 
 ADA = session("ada")
@@ -130,7 +130,7 @@ async def test_a_copy_that_does_not_fit_is_told_and_changes_nothing(tmp_path: Pa
         database.execute("CREATE TABLE keepsake AS SELECT zeroblob(500000) AS body")
     before = tables(path)
 
-    with file_size_limit(200_000), pytest.raises(StoreError, match="Check free space"):
+    with largest_file(200_000), pytest.raises(StoreError, match="Check free space"):
         await open_store(path)
 
     assert tables(path) == before

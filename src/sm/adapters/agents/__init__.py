@@ -7,6 +7,8 @@ asked for: the demo program and the hook stub live here too, and start without p
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from sm.settings.variables import SESSION_ID
+
 if TYPE_CHECKING:
     from sm.adapters.agents.claude.dialect import ClaudeDialect
     from sm.adapters.agents.demo.dialect import DemoDialect
@@ -19,8 +21,8 @@ _INHERITED = frozenset(
     {
         "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT",
         "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE",
-        "CLAUDE_PROJECT_DIR", "CLAUDE_SESSION_MANAGER_ID", "CODEX_THREAD_ID", "SM_CONFIG",
-        "SM_DEMO_CONFIG", "SM_HOME", "TMUX", "TMUX_PANE",
+        "CLAUDE_PROJECT_DIR", SESSION_ID, "CODEX_THREAD_ID", "SM_CONFIG", "SM_DEMO_CONFIG",
+        "SM_HOME", "TMUX", "TMUX_PANE",
     }
 )  # fmt: skip
 _INHERITED_PREFIXES = ("SM_SESSION_", "CODEX_SANDBOX")

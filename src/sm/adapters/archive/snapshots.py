@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sm.adapters.folders import write_private
+from sm.adapters.files import write_private
 from sm.core.ids import SessionId
 from sm.core.snapshot import Snapshot, Why, surplus
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sm.adapters.channels.errors import LedgerDamagedError, LedgerError, LedgerTooNewError
 from sm.adapters.channels.schema import TABLES, VERSION, BadRowError
-from sm.adapters.folders import sync_folder
+from sm.adapters.files import sync_folder
 
 FILE, LOCK = "channels.db", "channels.lock"
 BUSY_SECONDS = 30.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sm.adapters.channels.documents import read_named
-from sm.adapters.folders import sync_folder, write_private
+from sm.adapters.files import sync_folder, write_private
 from sm.core.channel import ChannelHandoff, Status, checked_handoff_name, checked_name, is_over
 from sm.core.passage import DocumentError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from sm.adapters.folders import write_private
+from sm.adapters.files import write_private
 from sm.core.ids import NoticeId
 from sm.core.notices import PersonNotice
 

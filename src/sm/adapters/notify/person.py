@@ -8,7 +8,8 @@ from typing import Protocol
 from sm.adapters.notify.book import NoticeBook
 from sm.adapters.notify.command import run_command
 from sm.core.envelope import sanitise
-from sm.core.notices import PersonNotice, brief
+from sm.core.notices import PersonNotice
+from sm.core.shortening import brief
 
 LONGEST = 400
 

@@ -3,8 +3,8 @@
 import json
 
 from sm.adapters.agents.claude.answers import answer, greeting, halt, refuse
-from sm.core.events import Hook, ToolEnded, TurnEnded
 from sm.core.ids import HookId
+from sm.core.reports import Hook, ToolEnded, TurnEnded
 
 TEXT = 'say "hello" ❯\nthen go on'
 

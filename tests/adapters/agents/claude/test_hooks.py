@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from sm.adapters.agents.claude.hooks import decode
 from sm.core import envelope
-from sm.core.events import (
+from sm.core.events import UsageSeen
+from sm.core.ids import ContextId, HookId, MessageId, PromptId
+from sm.core.launch import MalformedHookError
+from sm.core.reports import (
     CompactionBegun,
     ContextCompacted,
     ContextEnded,
@@ -24,10 +27,7 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
-    UsageSeen,
 )
-from sm.core.ids import ContextId, HookId, MessageId, PromptId
-from sm.core.launch import MalformedHookError
 from sm.core.state import Usage
 
 SAMPLES: dict[str, dict[str, Any]] = json.loads(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.adapters.agents.views import view_of
 
 from sm.adapters.agents.claude.screen import box_holds, box_holds_only, is_fresh, read_screen
 from sm.core import envelope
@@ -16,20 +17,7 @@ RULE = "─" * 60
 
 
 def view(*lines: str, title: str = "✳ Claude Code") -> View:
-    return View(
-        lines=lines,
-        cursor_x=0,
-        cursor_y=0,
-        title=title,
-        in_mode=False,
-        width=60,
-        height=24,
-        dead=False,
-        exit_status=None,
-        exit_signal=None,
-        pasted="",
-        entered="",
-    )
+    return view_of(lines, title=title, size=(60, 24))
 
 
 def _samples() -> dict[str, View]:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.adapters.agents.views import view_of
+
 from sm.adapters.agents.claude.screen import read_screen
 from sm.adapters.agents.claude.settings import EVENTS
 from sm.core.terminal import Screen, Sign, View
@@ -164,20 +166,7 @@ class Demo:
     def view(self) -> View:
         fields = self._tmux("display-message", "-p", "-t", self.pane, _FORMAT).split("\t", 2)
         lines = self._tmux("capture-pane", "-p", "-t", self.pane).split("\n")
-        return View(
-            lines=tuple(lines),
-            cursor_x=int(fields[0]),
-            cursor_y=int(fields[1]),
-            title=fields[2],
-            in_mode=False,
-            width=80,
-            height=24,
-            dead=False,
-            exit_status=None,
-            exit_signal=None,
-            pasted="",
-            entered="",
-        )
+        return view_of(lines, cursor=(int(fields[0]), int(fields[1])), title=fields[2])
 
     def screen(self) -> Screen:
         return read_screen(self.view())

@@ -12,9 +12,10 @@ from tests.kit.transcripts import holds
 
 from sm.adapters.agents.demo.dialect import DemoDialect
 from sm.core import envelope
-from sm.core.events import ContextStarted, HookEvent, PromptAccepted, TurnEnded, UsageSeen
+from sm.core.events import UsageSeen
 from sm.core.ids import HookId, MessageId, SessionId
 from sm.core.launch import LaunchRequest
+from sm.core.reports import ContextStarted, HookEvent, PromptAccepted, TurnEnded
 
 from .rig import Server
 

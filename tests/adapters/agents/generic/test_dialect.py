@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from tests.adapters.agents.views import view_of
 
 from sm.adapters.agents.generic.dialect import GenericDialect
 from sm.core.ids import HookId, MessageId, SessionId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import Route
 from sm.core.state import Attempt, Step
-from sm.core.terminal import Record, Screen, Sign, View
+from sm.core.terminal import Record, Screen, Sign
 
 
 def request(agent: str, cwd: Path, *arguments: str) -> LaunchRequest:
@@ -68,20 +69,7 @@ def test_it_proves_nothing() -> None:
     """Nothing on its screen or in its files is ever taken for evidence."""
     dialect = GenericDialect()
     message = MessageId("0123456789ab")
-    view = View(
-        lines=("─────", "❯\xa0", "─────"),
-        cursor_x=0,
-        cursor_y=0,
-        title="✳ x",
-        in_mode=False,
-        width=80,
-        height=24,
-        dead=False,
-        exit_status=None,
-        exit_signal=None,
-        pasted="",
-        entered="",
-    )
+    view = view_of(["─────", "❯\xa0", "─────"], title="✳ x")
 
     screen = dialect.read_screen(view)
 

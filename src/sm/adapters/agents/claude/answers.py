@@ -2,7 +2,7 @@
 
 import msgspec
 
-from sm.core.events import HookEvent
+from sm.core.reports import HookEvent
 
 _encode = msgspec.json.Encoder().encode
 

@@ -24,11 +24,12 @@ from sm.adapters.agents.claude.settings import launch_settings
 from sm.adapters.agents.claude.usage import UsageReader
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
-from sm.core.events import HookEvent, UsageSeen
+from sm.core.events import UsageSeen
 from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest
 from sm.core.message import Route, Way
+from sm.core.reports import HookEvent
 from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.story import Story
 from sm.core.terminal import AgentStatus, Record, Screen, View

@@ -12,7 +12,10 @@ import msgspec
 from sm.adapters.agents.claude.transcript import message_in
 from sm.adapters.agents.claude.usage import StatusLine
 from sm.core import envelope
-from sm.core.events import (
+from sm.core.events import UsageSeen
+from sm.core.ids import ContextId, HookId, PromptId
+from sm.core.launch import MalformedHookError
+from sm.core.reports import (
     CompactionBegun,
     ContextCompacted,
     ContextEnded,
@@ -26,10 +29,7 @@ from sm.core.events import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
-    UsageSeen,
 )
-from sm.core.ids import ContextId, HookId, PromptId
-from sm.core.launch import MalformedHookError
 
 OPENING_LENGTH = 120
 LAST_WORDS_LENGTH = 500

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from sm.settings.variables import SESSION_TOKEN
+
 HOOK_TIMEOUT = 10
 TOOL_EVENTS = ("PostToolUse", "PostToolUseFailure", "PermissionRequest")
 _OTHER_EVENTS = (
@@ -101,7 +103,7 @@ def _post(url: str) -> dict[str, object]:
     return {
         "type": "http",
         "url": url,
-        "headers": {"Authorization": "Bearer $SM_SESSION_TOKEN"},
-        "allowedEnvVars": ["SM_SESSION_TOKEN"],
+        "headers": {"Authorization": f"Bearer ${SESSION_TOKEN}"},
+        "allowedEnvVars": [SESSION_TOKEN],
         "timeout": HOOK_TIMEOUT,
     }

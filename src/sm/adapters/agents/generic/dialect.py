@@ -7,11 +7,12 @@ from pathlib import Path
 
 from sm.adapters.agents.program import find_program
 from sm.core.adoption import Found, Process
-from sm.core.events import HookEvent, UsageSeen
+from sm.core.events import UsageSeen
 from sm.core.exchange import Exchange, Integrity
 from sm.core.ids import HookId, MessageId
 from sm.core.launch import AgentLine, LaunchFailedError, LaunchRequest, MalformedHookError
 from sm.core.message import TYPING, Way
+from sm.core.reports import HookEvent
 from sm.core.state import Activity, Attempt, Compaction, Usage
 from sm.core.story import Story
 from sm.core.terminal import AgentStatus, Record, Screen, Sign, View

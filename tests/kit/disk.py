@@ -1,4 +1,4 @@
-"""A disk that is full."""
+"""A disk that is full, without being root."""
 
 import resource
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """A disk that is full, as far as this process can tell."""
+def largest_file(size: int) -> Iterator[None]:
+    """A disk that is full, as far as this process can tell: its files end at this size."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
