@@ -118,7 +118,7 @@ class Engine:
             routes=routes,
         )
         self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock, redact)
-        typist = Typist(terminal, dialects, processes, inbox, self.session)
+        typist = Typist(terminal, dialects, processes, inbox, self.session, clock)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(
             dialects=dialects,
