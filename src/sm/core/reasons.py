@@ -34,6 +34,16 @@ def why_waiting(session: Session, message: Message) -> str | None:
     return _STATE_REASONS.get(session.state)
 
 
+def what_keeps(session: Session) -> str | None:
+    """Which message an idle session has still to take, and why it waits."""
+    waiting = [m for m in session.messages if m.is_open]
+    if session.state is not State.IDLE or not waiting:
+        return None
+    first = min(waiting, key=queue_order)
+    why = why_waiting(session, first)
+    return f"message {first.id} is still {first.state.value}" + (f": {why}" if why else "")
+
+
 _STATE_REASONS = {
     State.STARTING: "the agent is starting",
     State.WORKING: "the agent is working; it comes at the turn's end",
