@@ -31,6 +31,8 @@ def why_waiting(session: Session, message: Message) -> str | None:
         session.allows(Route.PASTE) or can_ring(session, message)
     ):
         return "no route that is switched on can carry it (delivery.routes)"
+    if session.adopted and session.state is State.CRASHED:
+        return _NEVER
     return _STATE_REASONS.get(session.state)
 
 
@@ -42,6 +44,12 @@ def what_keeps(session: Session) -> str | None:
     first = min(waiting, key=queue_order)
     why = why_waiting(session, first)
     return f"message {first.id} is still {first.state.value}" + (f": {why}" if why else "")
+
+
+_NEVER = (
+    "the agent died, and sm cannot start an adopted one again: it can never arrive here. "
+    "Adopt the agent anew (sm adopt) and send it there"
+)
 
 
 _STATE_REASONS = {
