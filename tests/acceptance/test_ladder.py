@@ -57,6 +57,20 @@ def test_each_state_has_its_gentlest_route(ada: Desk) -> None:
     assert ada.judge().holds, ada.judge()
 
 
+def test_nothing_is_typed_into_the_search_for_an_earlier_prompt(ada: Desk) -> None:
+    """A person pressed Ctrl-R and nothing else: the box looks empty, and gets no key."""
+    ada.prompt("earlier")
+    ada.settle()
+    ada.press("C-r")
+    wait_until(lambda: "search prompts:" in ada.sm.screen("ada"), seen=ada.report)
+
+    rung = ada.send("deploy")
+    wait_until(lambda: state(ada, rung) == "done", 20, seen=ada.report)
+
+    assert route(ada, rung) == "doorbell"
+    assert ada.judge().holds, ada.judge()
+
+
 def test_a_route_that_is_switched_off_is_not_used(sm: Sm) -> None:
     sm.home.config.parent.mkdir(parents=True, exist_ok=True)
     sm.home.config.write_text('[delivery.routes]\nclaude = ["paste", "interrupt"]\n')

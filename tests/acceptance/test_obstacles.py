@@ -130,6 +130,20 @@ def test_copy_mode_is_left_before_typing(sm: Sm) -> None:
     wait_for_arrival(sm, "ada", "one")
 
 
+def test_what_a_person_selects_is_not_lost_to_a_message(sm: Sm) -> None:
+    """Copy mode with a selection stays; the message rings."""
+    sm.new_demo("ada")
+    sm.tmux("copy-mode", "-t", sm.pane("ada"))
+    sm.tmux("send-keys", "-t", sm.pane("ada"), "-X", "begin-selection")
+
+    queued(sm, "ada", "one")
+
+    wait_for_arrival(sm, "ada", "one")
+    assert sm.messages("ada")[0]["route"] == "doorbell"
+    shown = sm.tmux("display-message", "-p", "-t", sm.pane("ada"), "#{selection_present}")
+    assert shown.strip() == "1"
+
+
 def test_a_stopped_agent_gets_the_message_once_it_goes_on(sm: Sm) -> None:
     """tmux itself makes a stopped program go on; until then nothing is typed twice."""
     sm.new_demo("ada")

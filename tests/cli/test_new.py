@@ -117,6 +117,26 @@ def test_what_cannot_be_started_is_refused(sm: Sm) -> None:
     assert [s["id"] for s in sm.json("ls", "--all")] == [s["id"] for s in before]
 
 
+def test_a_tmux_that_is_too_old_is_refused_with_its_version(
+    sm: Sm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is started: no server of its would ever answer."""
+    monkeypatch.setattr(starting, "_USUAL_PLACES", ())
+    folder = sm.folder / "old"
+    folder.mkdir()
+    (folder / "tmux").write_text("#!/bin/sh\necho tmux 2.9\n")
+    (folder / "tmux").chmod(0o755)
+    for name, value in {**sm.environment, "PATH": f"{folder}:/usr/bin:/bin"}.items():
+        monkeypatch.setenv(name, value)
+
+    assert main(["new", "nobody"]) == 1
+    assert capsys.readouterr().err == (
+        f"sm: tmux 2.9 ({folder}/tmux) is too old: sm needs tmux 3.2 or newer."
+        " Install that, or put it first on your PATH.\n"
+    )
+    assert "nobody" not in sm.run("ls", "--all")
+
+
 def test_without_tmux_the_words_say_what_to_install(
     sm: Sm, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

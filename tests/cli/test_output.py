@@ -98,3 +98,15 @@ def test_long_texts_are_cut_to_one_line() -> None:
     """With a sign that there is more."""
     assert output.brief("a\n b\tc") == "a b c"
     assert output.brief("x" * 80, 10) == "x" * 9 + "…"
+
+
+@pytest.mark.parametrize(
+    ("told", "old"),
+    [
+        ("tmux 2.9", True), ("tmux 3.1c", True), ("tmux 3.2", False), ("tmux 3.3a", False),
+        ("tmux next-3.4", False), ("tmux 10.0", False), ("tmux master", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_tmux_before_3_2_is_too_old(told: str, old: bool) -> None:
+    """One that names no number is the development version."""
+    assert output.is_too_old(told) is old

@@ -68,6 +68,15 @@ def test_a_message_that_cannot_be_delivered_is_refused_with_the_reason(sm: Sm) -
     sm.run("cancel", done.stdout.strip())
 
 
+def test_a_message_that_is_over_is_not_awaited_any_more(sm: Sm) -> None:
+    """It will never arrive: no "yet", and nothing more to look for."""
+    done = sm.start("send", "bob", "too late", "--important", "--expire", "0.1s", "--wait", "10")
+
+    assert (done.returncode, done.stderr) == (
+        1, "sm: expired, never accepted by bob: not given before its deadline.\n",
+    )  # fmt: skip
+
+
 def test_an_agent_that_reports_nothing_takes_it_unproved(sm: Sm) -> None:
     """It is said so."""
     sm.run("new", "mute", "--agent", "cat")

@@ -1,7 +1,9 @@
 """sm wait"""
 
 from tests.cli.conftest import refusal
-from tests.kit.sm import Sm
+from tests.kit.sm import Sm, sm_home
+
+NO_ROUTE = "no route that is switched on can carry it (delivery.routes)"
 
 
 def test_waiting_for_idle_returns_when_nothing_is_left_to_do(sm: Sm) -> None:
@@ -22,6 +24,21 @@ def test_waiting_for_the_end_returns_when_the_agent_is_gone(sm: Sm) -> None:
 def test_a_wait_that_was_not_long_enough_is_refused(sm: Sm) -> None:
     """With the state it found."""
     assert refusal(sm, "wait", "bob", "--timeout", "0") == (1, "bob is still waiting after 0 s.")
+
+
+def test_a_wait_for_a_message_that_an_idle_agent_does_not_take_names_it(sm: Sm) -> None:
+    """No route that is switched on can carry it: she is idle, and not all is done."""
+    with sm_home() as own:
+        own.base.mkdir(parents=True, exist_ok=True)
+        own.home.config.write_text('[delivery]\nroutes = { demo = ["stop_reply"] }\n')
+        own.new_demo("ada")
+        message = own.run("send", "ada", "one").strip()
+
+        code, words = refusal(own, "wait", "ada", "--timeout", "0.1")
+
+    assert (code, words) == (
+        1, f"ada is idle, but after 0.1 s message {message} is still queued: {NO_ROUTE}.",
+    )  # fmt: skip
 
 
 def test_waiting_for_idle_ends_when_it_can_never_come(sm: Sm) -> None:

@@ -445,9 +445,10 @@ def test_a_waiting_message_can_be_withdrawn() -> None:
 def test_a_message_in_hand_can_no_longer_be_withdrawn(session: Session) -> None:
     """ada may have it already; neither a person nor a deadline takes it back."""
     cancelled = after(session, MessageCancelled(message=HELLO.id))
-    expired, _ = delivery.expired(session, HELLO.id, NOON)
+    late = session.with_message(replace(held(session), expires_at=NOON))
 
-    assert (cancelled, expired) == (session, session)
+    assert cancelled == session
+    assert delivery.overdue_expired(late, NOON) == late
 
 
 def test_withdrawing_an_unknown_message_changes_nothing() -> None:
@@ -464,6 +465,38 @@ def test_a_message_expires_while_it_waits() -> None:
 
     assert held(after(session, fired(key), at=NOON + 59)).state is MessageState.QUEUED
     assert held(after(session, fired(key), at=NOON + 60)).state is MessageState.EXPIRED
+
+
+def test_a_message_is_not_given_after_its_deadline_though_its_timer_has_not_rung() -> None:
+    """sm or the whole machine slept through it, and the turn's end is heard first."""
+    session = after(WORKING, queued(expires_at=NOON + 2))
+
+    session, effects = through(session, stopped(0), at=NOON + 5)
+
+    assert (held(session).state, effects) == (MessageState.EXPIRED, [])
+
+
+def test_no_turn_is_interrupted_for_a_message_that_has_expired() -> None:
+    """Escape was asked for and not pressed yet: the next message is not held up by it."""
+    session = after(WORKING, tool(0), queued(mode=Mode.URGENT, expires_at=NOON + 2))
+    assert session.attempt is not None
+
+    session, effects = through(session, stopped(0), at=NOON + 5)
+
+    assert (session.attempt, held(session).state) == (None, MessageState.EXPIRED)
+    assert effects == []
+
+
+@pytest.mark.parametrize("step", [Step.PASTING, Step.RINGING])
+def test_a_message_that_is_too_late_to_be_given_expires(step: Step) -> None:
+    """It was in hand at its deadline, and nothing of it had been given."""
+    session = PASTING.with_message(replace(held(PASTING), expires_at=NOON + 2))
+    assert session.attempt is not None
+    session = replace(session, attempt=replace(session.attempt, step=step))
+
+    session = after(session, refused(Obstacle.TOO_LATE), at=NOON + 3)
+
+    assert (session.attempt, held(session).state) == (None, MessageState.EXPIRED)
 
 
 # --- telling the senders -------------------------------------------------------------------

@@ -52,7 +52,7 @@ from sm.core.launch import PaneLaunch, TerminalUnreachableError
 from sm.core.message import TYPING, Message, MessageState, Mode, Route, Way
 from sm.core.reports import ContextStarted, HookEvent, ToolEnded, ToolStarted
 from sm.core.session import advance, create
-from sm.core.state import Session
+from sm.core.state import Attempt, Session
 from sm.core.terminal import AgentStatus, Screen, Sign
 from sm.engine.launcher import Launcher
 from sm.engine.reader import Reader
@@ -105,8 +105,9 @@ class Exchange(RuleBasedStateMachine):
         processes = ProcessTable(self.world)
         self.inbox = Inboxes()
         self.typist = Typist(
-            self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed
-        )
+            self.world, ScriptedDialects(self.world), processes, self.inbox, self.committed,
+            MachineClock(lambda: self.time),
+        )  # fmt: skip
         self.reader = Reader(ScriptedDialects(self.world), MachineClock(lambda: self.time))
         self.launcher = Launcher(
             self.world,
@@ -138,9 +139,19 @@ class Exchange(RuleBasedStateMachine):
 
     def post(self, event: Event) -> None:
         self.time += MOMENT
+        before = self.session.attempt
         self.session, asked = advance(self.session, event, self.time)
         self.pending += asked
+        self.nothing_is_begun_too_late(before)
         self.sent |= {message.id: message for message in self.session.messages}
+
+    def nothing_is_begun_too_late(self, before: Attempt | None) -> None:
+        """No timer is needed for that."""
+        attempt = self.session.attempt
+        message = self.session.message(attempt.message) if attempt is not None else None
+        is_new = attempt is not None and (before is None or before.mark != attempt.mark)
+        if is_new and message is not None and message.expires_at is not None:
+            assert self.time < message.expires_at, message
 
     async def outcome(self, effect: Effect) -> Event:
         match effect:
@@ -227,14 +238,15 @@ class Exchange(RuleBasedStateMachine):
         for mode in sent:
             self.send(mode)
 
-    @rule(mode=st.sampled_from(Mode))
-    def send(self, mode: Mode) -> None:
+    @rule(mode=st.sampled_from(Mode), lasts=st.sampled_from([None, None, 1.0, 5.0]))
+    def send(self, mode: Mode, lasts: float | None = None) -> None:
         message_id = MessageId(f"{len(self.sent) + 1:012x}")
         self.post(
             MessageQueued(
                 message=Message(
                     id=message_id, to=ADA, sender_name="you", text=f"text of {message_id}",
                     mode=mode, queued_at=self.time,
+                    expires_at=None if lasts is None else self.time + lasts,
                 )
             )
         )  # fmt: skip
@@ -329,6 +341,14 @@ class Exchange(RuleBasedStateMachine):
         for timer in self.session.timers:
             if timer.due <= self.time:
                 self.post(TimerFired(key=timer.key))
+
+    @rule(seconds=st.sampled_from([1.1, 5.1]))
+    def the_daemon_is_away(self, seconds: float) -> None:
+        """What is due meanwhile rings later than anything else it then hears of."""
+        self.time += seconds
+        if any(self.time - event.hook.at > PATIENCE for event in self.agent.awaiting):
+            self.agent.lose_patience()
+        self.post(DaemonStarted(version="1", ways=self.ways))
 
     @precondition(lambda self: self.session.attempt is not None)
     @rule()
@@ -504,7 +524,7 @@ class Exchange(RuleBasedStateMachine):
         for message in self.sent.values():
             if message.state in TAKEN:
                 assert message.id in received, message
-            if message.state is MessageState.CANCELLED:
+            if message.state in (MessageState.CANCELLED, MessageState.EXPIRED):
                 assert message.id not in received, message
 
     def teardown(self) -> None:
@@ -520,10 +540,10 @@ class Exchange(RuleBasedStateMachine):
             self.loop.close()
 
     def every_message_has_come_to_its_end(self) -> None:
-        """Done or withdrawn; of a dead agent's, what it never took is kept for another one."""
+        """Closed; of a dead agent, what it never took is kept for another one."""
         received = set(self.agent.received)
         for message in self.sent.values():
-            ends = {MessageState.DONE, MessageState.CANCELLED}
+            ends = {MessageState.DONE, MessageState.CANCELLED, MessageState.EXPIRED}
             if self.agent.dead:
                 ends |= {MessageState.REFUSED}
             if self.agent.dead and message.id not in received:

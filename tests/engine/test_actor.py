@@ -54,7 +54,7 @@ class Stage:
         self.world = World(LoopClock().now)
         processes = ProcessTable(self.world)
         dialects = ScriptedDialects(self.world)
-        typist = Typist(self.world, dialects, processes, Inboxes(), self.session)
+        typist = Typist(self.world, dialects, processes, Inboxes(), self.session, LoopClock())
         launcher = Launcher(
             self.world, processes, self.folders, dialects, lambda _: None, LoopClock()
         )

@@ -114,3 +114,15 @@ def test_what_fits_nobody_is_not_found(reference: str) -> None:
     """And the way to see who is there is named."""
     with pytest.raises(NotFoundError, match="See: sm ls --all"):
         find(reference, [ADA, BOB])
+
+
+def test_too_short_a_beginning_of_an_id_is_told_so() -> None:
+    """Nobody looks for a typing error then."""
+    with pytest.raises(NotFoundError) as refused:
+        find("abc", [ADA])
+    assert str(refused.value) == (
+        "There is no session 'abc'; the beginning of an id needs 4 digits at least."
+        " See: sm ls --all"
+    )
+    with pytest.raises(NotFoundError, match=r"There is no session 'eva'\. See"):
+        find("eva", [ADA])

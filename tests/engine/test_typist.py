@@ -60,7 +60,7 @@ class Desk:
         )
         dialects, processes = ScriptedDialects(self.world), ProcessTable(self.world)
         self.inbox = Inboxes()
-        self.typist = Typist(self.world, dialects, processes, self.inbox, self.current)
+        self.typist = Typist(self.world, dialects, processes, self.inbox, self.current, LoopClock())
 
     def current(self, _: SessionId) -> Session:
         return self.session
@@ -103,6 +103,29 @@ async def test_a_paste_asked_for_again_is_recognised(desk: Desk) -> None:
 
     assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
     assert (desk.agent.box, desk.world.calls) == (TEXT, [f"paste {MARK}"])
+
+
+async def test_a_message_is_not_pasted_after_its_deadline(desk: Desk) -> None:
+    """tmux could not be reached until then. One that was pasted stays so."""
+    desk.session = desk.session.with_message(replace(HELLO, expires_at=NOON))
+
+    assert await desk.typist.paste(ADA, PASTE) == no(Obstacle.TOO_LATE)
+    assert desk.agent.box == ""
+
+    desk.agent.marks[PASTED] = MARK
+    assert await desk.typist.paste(ADA, PASTE) == TextPasted(mark=MARK)
+
+
+async def test_no_note_is_left_after_the_deadline(desk: Desk) -> None:
+    """The daemon died before it was. One that was left stays so."""
+    desk.session = desk.session.with_message(replace(HELLO, expires_at=NOON))
+    desk.at(Step.RINGING)
+
+    assert await desk.typist.ring(ADA, RING) == no(Obstacle.TOO_LATE)
+    assert desk.inbox.look(ADA, MARK) is NoteState.NEVER
+
+    desk.inbox.leave(ADA, MARK, TEXT)
+    assert await desk.typist.ring(ADA, RING) == BellRung(mark=MARK)
 
 
 def unreadable(agent: Agent) -> None:

@@ -72,7 +72,8 @@ class Desk:
     @property
     def typist(self) -> Typist:
         processes = ProcessTable(self.world)
-        return Typist(self.world, self.dialects, processes, Inboxes(), self.current)
+        inbox, clock = Inboxes(), LoopClock()
+        return Typist(self.world, self.dialects, processes, inbox, self.current, clock)
 
     def current(self, _: SessionId) -> Session:
         if self.looks:

@@ -21,6 +21,38 @@ def test_a_body_that_is_no_json_is_refused_with_the_reason(web: Web) -> None:
     assert answer.error.startswith("The body is not valid JSON: ")
 
 
+NESTED = b'{"a":' + b"[" * 100_000
+"""More brackets in one another than a decoder follows."""
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/sessions"),
+        ("POST", "/sessions/adopt"),
+        ("POST", "/sessions/ada/messages"),
+        ("PATCH", "/sessions/ada"),
+        ("POST", "/handoffs/load"),
+        ("POST", "/notices/seen"),
+        ("POST", "/hooks"),
+        ("POST", "/hooks/ada"),
+    ],
+)
+def test_a_body_nested_too_deep_is_refused(web: Web, method: str, path: str) -> None:
+    """As any other that is no JSON."""
+    answer = web.call(method, path.replace("ada", web.ada), NESTED)
+
+    assert answer.status == 400
+    assert "maximum recursion depth exceeded" in answer.error
+
+
+def test_a_key_nobody_knows_is_ignored(web: Web) -> None:
+    """A newer command may speak to an older run."""
+    answer = web.call("PATCH", f"/sessions/{web.ada}/context", {"monitored": True, "newer": 1})
+
+    assert answer.status == 200
+
+
 def test_a_body_that_does_not_fit_is_refused_with_the_key(web: Web) -> None:
     """The key that is wrong is named."""
     answer = web.call("PATCH", f"/sessions/{web.ada}", {"name": 7})

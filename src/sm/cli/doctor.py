@@ -16,7 +16,7 @@ from sm.api.client import Client
 from sm.api.errors import StartError
 from sm.api.runs import is_run
 from sm.api.types import Health, NoticeView, SessionDetail, SessionView
-from sm.cli.output import is_colourful, print_json
+from sm.cli.output import is_colourful, is_too_old, print_json
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sm.install.installer import Condition
 
 EXAMPLE = "sm doctor --fix"
-OLDEST_TMUX = (3, 2)
 OLDEST_CLAUDE = (2, 1)
 """Older clients lack hooks that routes and states rest on."""
 LOW_DISK = 500_000_000
@@ -102,8 +101,7 @@ def _tmux() -> Finding:
     if program is None:
         return Finding("tmux", "bad", "not installed", "On Debian or Ubuntu: apt install tmux")
     told = subprocess.run([program, "-V"], capture_output=True, text=True, check=False).stdout
-    digits = "".join(c if c.isdigit() else " " for c in told).split()
-    if tuple(map(int, digits[:2])) < OLDEST_TMUX:
+    if is_too_old(told):
         return Finding("tmux", "bad", f"{told.strip()} is too old", "sm needs tmux 3.2 or newer.")
     return Finding("tmux", "ok", told.strip())
 

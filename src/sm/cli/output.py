@@ -210,14 +210,30 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
+OLDEST_TMUX = (3, 2)
 _WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 def tmux_program(path: str | None = None) -> str:
-    """Where tmux is, on this PATH or on ours."""
+    """Where tmux is, on this PATH or on ours; one that is new enough."""
     import shutil
+    import subprocess
 
     found = shutil.which("tmux", path=path)
     if found is None:
         raise RefusedError("tmux is not installed. On Debian or Ubuntu: apt install tmux", 409)
+    told = subprocess.run([found, "-V"], capture_output=True, text=True, check=False).stdout.strip()
+    if is_too_old(told):
+        raise RefusedError(
+            f"{told} ({found}) is too old: sm needs tmux 3.2 or newer. Install that, or put it"
+            " first on your PATH.",
+            409,
+        )
     return found
+
+
+def is_too_old(told: str) -> bool:
+    """Whether a tmux that calls itself so lacks what sm needs. One that names no number is the
+    development version."""
+    version = re.search(r"(\d+)\.(\d+)", told)
+    return version is not None and tuple(map(int, version.groups())) < OLDEST_TMUX

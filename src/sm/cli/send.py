@@ -11,6 +11,7 @@ from sm.cli.output import client, own_session, print_json, seconds, some_seconds
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
 LONGEST = 1_000_000
 """No message has more characters: the daemon refuses what does."""
+_OVER = ("expired", "refused", "cancelled")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,4 +97,6 @@ def _verdict(message: MessageView, *, quiet: bool) -> int:
             print(f"offered to {name}, unproved: this kind of agent reports nothing")
         return 0
     why = message["waiting"] or (message["receipts"][-1]["evidence"])
+    if state in _OVER:
+        raise RefusedError(f"{state}, never accepted by {name}: {why}.", 409)
     raise RefusedError(f"{state}, not accepted by {name} yet: {why}. It stays in sm messages.", 409)

@@ -85,13 +85,23 @@ def cancelled(session: Session, event: MessageCancelled, now: float) -> Result:
     ), ()
 
 
-def expired(session: Session, message_id: MessageId, now: float) -> Result:
-    message = session.message(message_id)
-    if message is None or not is_waiting(session, message):
-        return session, ()
-    return session.with_message(
-        message.moved(MessageState.EXPIRED, now, "not given before its deadline")
-    ), ()
+def overdue_expired(session: Session, now: float) -> Session:
+    """No message is given from its deadline on, however late its timer rings."""
+    for message in session.messages:
+        if not is_overdue(message, now):
+            continue
+        if session.attempt is not None and session.attempt.message == message.id:
+            # No turn is cut short for it any more.
+            session = put_back(session)
+        if is_waiting(session, message):
+            session = session.with_message(
+                message.moved(MessageState.EXPIRED, now, "not given before its deadline")
+            )
+    return session
+
+
+def is_overdue(message: Message, now: float) -> bool:
+    return message.expires_at is not None and message.expires_at <= now
 
 
 def is_waiting(session: Session, message: Message) -> bool:
@@ -100,10 +110,10 @@ def is_waiting(session: Session, message: Message) -> bool:
     return message.state is MessageState.QUEUED and not in_hand
 
 
-def _waiting(session: Session) -> list[Message]:
+def _waiting(session: Session, now: float) -> list[Message]:
     """Those that may be given now, first one first: in a handoff, only the prompt it ends with; in
     a recovery, only what the agent is told first."""
-    waiting = (m for m in session.messages if is_waiting(session, m))
+    waiting = (m for m in session.messages if is_waiting(session, m) and not is_overdue(m, now))
     handoff, recovery = session.handoff, session.recovery
     # While a recovery is open, no handoff has come further than its request.
     if recovery is not None:
@@ -188,6 +198,7 @@ def _finish(session: Session, done: list[Message], now: float, *, how: str) -> R
 
 def due(session: Session, now: float) -> Result:
     """Begin with the next message if nothing stands in the way."""
+    session = overdue_expired(session, now)
     if session.state is State.ENDED:
         return _refuse_all(session, now), ()
     attempt = session.attempt
@@ -195,7 +206,7 @@ def due(session: Session, now: float) -> Result:
         if attempt.step is Step.INTERRUPTING and session.turn is None:
             return _paste(session, attempt, now)
         return session, ()
-    waiting = _waiting(session)
+    waiting = _waiting(session, now)
     if not waiting or session.timer("retry") is not None or not session.alive:
         return session, ()
     return _begin(session, waiting[0], now)
@@ -242,7 +253,7 @@ def answer_stop(session: Session, hook: Hook, now: float) -> Session:
     """A turn ended and the agent waits for our word: the next message keeps it going."""
     if session.stop_replies >= STOP_REPLIES_ALLOWED or session.leaving:
         return session
-    message = next(iter(_waiting(session)), None)
+    message = next(iter(_waiting(session, now)), None)
     if message is None or not _may_answer(session, hook, Route.STOP_REPLY, message, now):
         return session
     session = replace(
@@ -258,7 +269,7 @@ def answer_stop(session: Session, hook: Hook, now: float) -> Session:
 
 def answer_tool(session: Session, hook: Hook, tool_use: str, now: float) -> Session:
     """A tool ended in a running turn: urgent news goes to the model beside its result."""
-    message = next(iter(_waiting(session)), None)
+    message = next(iter(_waiting(session, now)), None)
     if message is None or message.mode is not Mode.URGENT or session.turn is None:
         return session
     if not _may_answer(session, hook, Route.TOOL_RESULT, message, now):
@@ -411,6 +422,8 @@ def refused(session: Session, event: TypingRefused, now: float) -> Result:
         held = session.message(message.id) or message
         if can_ring(session, held):
             return _ring(_let_go(session), held, now)
+    if attempt.step is Step.RINGING:
+        return _pause(_let_go(session), now), effects
     if attempt.step in (Step.PASTING, Step.INTERRUPTING):
         is_drawing = event.obstacle in (Obstacle.BUSY, Obstacle.NO_BOX)
         return _pause(_let_go(session), now, DRAWING if is_drawing else PAUSES), effects

@@ -31,7 +31,25 @@ def why_waiting(session: Session, message: Message) -> str | None:
         session.allows(Route.PASTE) or can_ring(session, message)
     ):
         return "no route that is switched on can carry it (delivery.routes)"
+    if session.adopted and session.state is State.CRASHED:
+        return _NEVER
     return _STATE_REASONS.get(session.state)
+
+
+def what_keeps(session: Session) -> str | None:
+    """Which message an idle session has still to take, and why it waits."""
+    waiting = [m for m in session.messages if m.is_open]
+    if session.state is not State.IDLE or not waiting:
+        return None
+    first = min(waiting, key=queue_order)
+    why = why_waiting(session, first)
+    return f"message {first.id} is still {first.state.value}" + (f": {why}" if why else "")
+
+
+_NEVER = (
+    "the agent died, and sm cannot start an adopted one again: it can never arrive here. "
+    "Adopt the agent anew (sm adopt) and send it there"
+)
 
 
 _STATE_REASONS = {

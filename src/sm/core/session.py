@@ -75,7 +75,6 @@ from sm.core.events import (
     TypingRefused,
     UsageSeen,
 )
-from sm.core.ids import MessageId
 from sm.core.message import MessageState
 from sm.core.reports import (
     CompactionBegun,
@@ -445,7 +444,8 @@ def _timer_fired(session: Session, key: str, now: float) -> Result:
     if kind == "confirm":
         return delivery.confirm_due(session, now)
     if kind == "expire":
-        return delivery.expired(session, MessageId(what), now)
+        # Every event sees to deadlines that have passed.
+        return session, ()
     if kind == recovery.TIMER:
         return recovery.timer_fired(session, now)
     if kind == recovery.ASK_AGAIN:

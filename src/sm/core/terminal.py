@@ -129,6 +129,7 @@ class Obstacle(StrEnum):
     NO_BOX = "no_box"
     NOT_SHOWN = "not_shown"
     TURN_OVER = "turn_over"
+    TOO_LATE = "too_late"
 
     @property
     def words(self) -> str:
@@ -148,6 +149,7 @@ _WORDS = {
     Obstacle.NO_BOX: "no prompt box is to be seen",
     Obstacle.NOT_SHOWN: "the pasted text did not appear in the prompt box",
     Obstacle.TURN_OVER: "the turn was already over",
+    Obstacle.TOO_LATE: "its deadline has passed",
 }
 
 

@@ -121,7 +121,7 @@ class Engine:
         )
         self._run_name = run_name
         self._launcher = Launcher(terminal, processes, folders, dialects, hook_url, clock, redact)
-        typist = Typist(terminal, dialects, processes, inbox, self.session)
+        typist = Typist(terminal, dialects, processes, inbox, self.session, clock)
         reader = Reader(dialects, clock)
         self.drafts = Drafts(
             dialects=dialects,

@@ -60,7 +60,13 @@ def find(reference: str, sessions: Iterable[Session]) -> Session:
             if found:
                 names = ", ".join(f"{s.id} ({s.name})" for s in found)
                 raise NotFoundError(f"{reference!r} fits several sessions: {names}.")
-    raise NotFoundError(f"There is no session {reference!r}. See: sm ls --all")
+    raise NotFoundError(f"There is no session {reference!r}{_hint(reference)}. See: sm ls --all")
+
+
+def _hint(reference: str) -> str:
+    if re.fullmatch(r"[0-9a-f]+", reference) is None or len(reference) >= SHORTEST_PREFIX:
+        return ""
+    return f"; the beginning of an id needs {SHORTEST_PREFIX} digits at least"
 
 
 def looks_like_id(reference: str) -> bool:

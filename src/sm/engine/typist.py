@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sm.core import envelope
+from sm.core.delivery import is_overdue
 from sm.core.effects import (
     ClearContext,
     EraseCommand,
@@ -47,7 +48,7 @@ from sm.core.terminal import (
     View,
 )
 from sm.engine.looking import look_at
-from sm.engine.ports import Dialects, Inbox, Processes, Terminal
+from sm.engine.ports import Clock, Dialects, Inbox, Processes, Terminal
 
 LOOK_EVERY = 0.02
 OPENING = 24
@@ -73,12 +74,14 @@ class Typist:
         processes: Processes,
         inbox: Inbox,
         session: Callable[[SessionId], Session],
+        clock: Clock,
     ) -> None:
         self._terminal = terminal
         self._dialects = dialects
         self._processes = processes
         self._inbox = inbox
         self._session = session
+        self._clock = clock
 
     async def paste(self, session_id: SessionId, effect: PasteText) -> Event:
         session = self._session(session_id)
@@ -89,6 +92,8 @@ class Typist:
             view = await self._uncovered(session, session.pane)
             if view is not None and view.pasted == effect.mark:
                 return TextPasted(mark=effect.mark)
+            if is_overdue(message, self._clock.now()):
+                return TypingRefused(mark=effect.mark, obstacle=Obstacle.TOO_LATE)
             if message.handoff is not None:
                 view = await self._drawn(session, session.pane)
             obstacle = self._obstacle(session, session.pane, view)
@@ -303,6 +308,10 @@ class Typist:
         message = session.message(effect.message)
         if message is None or not _is_current(session, effect.mark):
             return TypingRefused(mark=effect.mark, obstacle=Obstacle.TURN_OVER)
+        if is_overdue(message, self._clock.now()):
+            state = await asyncio.to_thread(self._inbox.look, session_id, effect.mark)
+            if state is NoteState.NEVER:
+                return TypingRefused(mark=effect.mark, obstacle=Obstacle.TOO_LATE)
         text = envelope.carry(message)
         await asyncio.to_thread(self._inbox.leave, session_id, effect.mark, text)
         return BellRung(mark=effect.mark)

@@ -30,6 +30,8 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 """A time to wait; what is no number (NaN) is refused too."""
 _TOO_LARGE = f"The body must be at most {MAX_BODY} bytes."
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding may raise; the last one for a thousand brackets in one another."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -140,7 +142,7 @@ async def _body(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
         raise BadRequestError(f"The body does not fit: {error}.") from None
-    except msgspec.DecodeError as error:
+    except NO_JSON as error:
         raise BadRequestError(f"The body is not valid JSON: {error}.") from None
 
 

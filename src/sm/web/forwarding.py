@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sm.api.runs import Run
 from sm.api.types import SessionView
 from sm.core.state import State
-from sm.web.endpoint import BadRequestError, refusal, whole_body
+from sm.web.endpoint import NO_JSON, BadRequestError, refusal, whole_body
 
 LISTS = frozenset({"/sessions", "/contexts", "/handoffs", "/messages", "/reminders", "/notices"})
 FOR_ALL = frozenset({("POST", "/notices/seen"), ("DELETE", "/notices")})
@@ -277,7 +277,7 @@ def _is_meant(run: Run | None, scope: Scope) -> bool:
 def _named(body: bytes) -> str | None:
     try:
         name = msgspec.json.decode(body).get("name")
-    except (msgspec.DecodeError, AttributeError):
+    except (*NO_JSON, AttributeError):
         return None
     return name if isinstance(name, str) and name else None
 

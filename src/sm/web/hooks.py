@@ -17,7 +17,7 @@ from sm.core.ids import HookId, SessionId
 from sm.core.launch import MalformedHookError
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
-from sm.web.endpoint import Endpoint, problem, refusal, whole_body
+from sm.web.endpoint import NO_JSON, Endpoint, problem, refusal, whole_body
 
 SetAside = Callable[[SessionId, HookId, float, bytes, str], None]
 """Keeps a hook nobody could understand, with the reason."""
@@ -72,7 +72,7 @@ class HookIntake:
         """Nearly all of these are none of our business: nothing of them is kept."""
         try:
             _objects.decode(payload)
-        except msgspec.DecodeError as error:
+        except NO_JSON as error:
             return problem(400, f"Not a hook: {error}.")
         answer = await self._engine.reports.take_stray(payload, hook=hook, at=at, answerable=True)
         return Response(answer, media_type="application/json") if answer else _TAKEN

@@ -17,6 +17,7 @@ from sm.api.types import (
 from sm.core import recovery
 from sm.core.ids import SessionId
 from sm.core.launch import TerminalUnreachableError
+from sm.core.reasons import what_keeps
 from sm.core.state import Session, State
 from sm.engine.naming import RefusedError
 from sm.engine.sessions import NewAdoption, NewSession
@@ -123,6 +124,9 @@ async def wait(call: Call) -> SessionDetail:
         lambda: is_there(call.engine.session(session.id)), within
     ):
         now = call.engine.session(session.id)
+        rest = what_keeps(now) if call.query["until"] == "idle" else None
+        if rest is not None:
+            raise RefusedError(f"{now.name} is idle, but after {within:g} s {rest}.")
         raise RefusedError(f"{now.name} is still {now.state.value} after {within:g} s.")
     return await _detail(call, call.engine.session(session.id))
 

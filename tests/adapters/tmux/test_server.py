@@ -335,6 +335,28 @@ async def test_a_mode_is_seen_and_left(rig: Rig, terminal: TmuxTerminal) -> None
     assert not rig.received.read_bytes()
 
 
+async def test_copy_mode_is_not_left_while_something_is_selected(
+    rig: Rig, terminal: TmuxTerminal
+) -> None:
+    """It would be lost to whoever selects it."""
+    pane = await rig.start_raw_program(terminal)
+    rig.tmux("copy-mode", "-t", pane.id)
+    rig.tmux("send-keys", "-t", pane.id, "-X", "begin-selection")
+
+    await terminal.leave_mode(pane.id)
+
+    view = await terminal.look(pane.id)
+    assert view is not None
+    assert view.in_mode
+
+    rig.tmux("send-keys", "-t", pane.id, "-X", "clear-selection")
+    await terminal.leave_mode(pane.id)
+
+    view = await terminal.look(pane.id)
+    assert view is not None
+    assert not view.in_mode
+
+
 async def test_a_menu_that_cannot_be_left_is_still_told(rig: Rig, terminal: TmuxTerminal) -> None:
     pane = await terminal.launch(rig.launch())
     rig.tmux("clock-mode", "-t", pane.id)

@@ -437,7 +437,8 @@ class TmuxTerminal:
         )
 
     async def leave_mode(self, pane: PaneId) -> None:
-        in_mode = both(ours(self._home), "#{?pane_in_mode,1,0}")
+        # Somebody may only have scrolled up; a selection would be lost to its owner.
+        in_mode = both(ours(self._home), "#{?pane_in_mode,#{?selection_present,0,1},0}")
         try:
             await self.control.run(
                 *when(in_mode, ("send-keys", "-t", pane, "-X", "cancel"), target=pane)

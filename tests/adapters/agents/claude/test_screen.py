@@ -55,6 +55,11 @@ SAMPLES = _samples()
         ("clearing, command just sent", Sign.BUSY, ""),
         ("clearing, title already idle", Sign.PROMPT, ""),
         ("fresh after /clear", Sign.PROMPT, ""),
+        ("history search, statusLine set", Sign.UNKNOWN, ""),
+        ("history search, nothing typed", Sign.UNKNOWN, ""),
+        ("history search, found", Sign.UNKNOWN, ""),
+        ("history search, nothing found", Sign.UNKNOWN, ""),
+        ("history search, narrow pane", Sign.UNKNOWN, ""),
     ],
 )
 def test_a_screen_of_the_real_client_is_read(name: str, sign: Sign, draft: str) -> None:
@@ -65,7 +70,7 @@ def test_a_screen_of_the_real_client_is_read(name: str, sign: Sign, draft: str) 
 
 
 def test_every_sample_is_tested() -> None:
-    assert len(SAMPLES) == 18
+    assert len(SAMPLES) == 23
 
 
 def test_an_empty_screen_is_unknown() -> None:

@@ -16,6 +16,8 @@ _IDLE_TITLE = "✳"
 _BRAILLE = range(0x2800, 0x2900)
 _SELECTION = re.compile(r"\s*❯ \d+\. ")
 _QUESTION = re.compile(r"\s*Do you want to proceed\?")
+_SEARCH = re.compile(r"\s*(?:search prompts:|no matching )")
+"""The line below the box in which a person looks for an earlier prompt."""
 _FOLDED = re.compile(r"\[Pasted text #\d+(?: \+\d+ lines)?\]")
 
 
@@ -24,8 +26,9 @@ def read_screen(view: View) -> Screen:
     if view.dead:
         return Screen(sign=Sign.UNKNOWN, detail="the process has ended")
     box = _last_box(view.lines)
-    draft = _draft(view.lines, box) if box else ""
-    has_box = box is not None
+    # What is typed goes into an open search, and the box shows what that found.
+    has_box = box is not None and not _is_searched(view.lines, box)
+    draft = _draft(view.lines, box) if box and has_box else ""
     # Below the box only: a prompt "1. fix it" is echoed above as "❯ 1. fix it".
     dialog = _dialog_line(view.lines[box[1] :] if box else view.lines)
     if dialog is not None:
@@ -35,6 +38,10 @@ def read_screen(view: View) -> Screen:
     if has_box and view.title.startswith(_IDLE_TITLE):
         return Screen(sign=Sign.PROMPT, draft=draft, detail=view.title, has_box=True)
     return Screen(sign=Sign.UNKNOWN, draft=draft, detail=view.title, has_box=has_box)
+
+
+def _is_searched(lines: tuple[str, ...], box: tuple[int, int]) -> bool:
+    return any(_SEARCH.match(line) for line in lines[box[1] :])
 
 
 def is_fresh(view: View) -> bool:
