@@ -138,7 +138,7 @@ def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
 
 
 WRITING = (
-    "version", "version --json", "--help", "ls --help", "ls", "ls --json", "show ada",
+    "version", "version --json", "--help", "ls --help", "new --help", "ls", "ls --json", "show ada",
     "explain ada", "log ada", "log ada --raw", "messages", "tail ada", "completion bash",
     "config", "daemon status", "doctor",
 )  # fmt: skip

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from sm.api.errors import RefusedError
+from sm.cli import done
 from sm.cli.output import print_json
 from sm.install.files import InstallError, shown
 from sm.settings.home import Home
@@ -77,6 +78,7 @@ def _add(home: Home, given: str, name: str, *, as_json: bool) -> int:
 
     directory = _folder(given)
     is_new = channels.add(home, directory, name)
+    done.note(f"{shown(directory)} belongs to the channel {name} now.")
     if as_json:
         _print_change(home, directory, name, changed=is_new)
     elif is_new:
@@ -91,6 +93,7 @@ def _remove(home: Home, given: str, *, as_json: bool) -> int:
 
     directory = _absolute(given)
     name = channels.remove(home, directory)
+    done.note(f"{shown(directory)} is no longer registered as {name}.")
     if as_json:
         _print_change(home, directory, name, changed=True)
     else:

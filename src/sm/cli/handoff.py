@@ -15,6 +15,7 @@ from sm.api.client import RefusedError, segment
 from sm.api.errors import NotInsideError
 from sm.api.ids import new_handoff_id
 from sm.api.types import HandoffView, NewHandoffBody
+from sm.cli import done
 from sm.cli.output import client, own_session, print_json, standard_input, tellable
 from sm.settings.variables import SESSION_ID, SESSION_TOKEN
 
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
             " by its own agent."
         )
     handoff = _request(session, token, args.file)
+    done.note(f"handoff {handoff['id']} is scheduled.")
     if args.json:
         print_json(handoff)
     else:

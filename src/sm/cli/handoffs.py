@@ -14,7 +14,7 @@ from typing import cast
 from sm.api.client import segment
 from sm.api.errors import UsageError
 from sm.api.types import HandoffView
-from sm.cli import drafting, loading
+from sm.cli import done, drafting, loading
 from sm.cli.output import at_least, brief, cell, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm handoffs ada"
@@ -88,6 +88,8 @@ def _one(action: str, handoff_id: str | None, *, as_json: bool) -> int:
         raise UsageError(f"Name the handoff: sm handoffs {action} ID. See: sm handoffs")
     method = "GET" if action == "show" else "DELETE"
     handoff = cast("HandoffView", client().call(method, f"/handoffs/{segment(handoff_id)}"))
+    if action == "cancel":
+        done.note(f"{handoff['id']} is withdrawn.")
     if as_json:
         print_json(handoff)
     elif action == "cancel":

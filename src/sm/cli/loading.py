@@ -7,6 +7,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, segment
 from sm.api.types import ClearedView, LoadedView
+from sm.cli import done
 from sm.cli.output import client, own_session, print_json
 
 
@@ -25,6 +26,7 @@ def _load(args: argparse.Namespace) -> int:
         )
     body = {"session": session, "channel": args.channel, "send": session != own}
     loaded = cast("LoadedView", client().call("POST", "/handoffs/load", body))
+    done.note(f"{loaded['id']} is taken over by {session}.")
     if args.json:
         print_json(loaded)
     elif loaded["message"] is None:
@@ -38,6 +40,7 @@ def _clear(args: argparse.Namespace) -> int:
     channel = args.channel or _channel_here()
     path = f"/channels/{segment(channel)}/handoff"
     cleared = cast("ClearedView", client().call("DELETE", path))
+    done.note(f"{', '.join(cleared['cleared'])}: put away, unread.")
     if args.json:
         print_json(cleared)
     else:

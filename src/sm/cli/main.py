@@ -1,7 +1,8 @@
 """Finds the command, imports only that one, and turns refusals into one line and an exit code.
 
 Exit 0: done. 1: refused (what, why, what to do), or the output could not be written. 2: wrong
-usage, or the daemon cannot be reached or started. 130: interrupted.
+usage, or the daemon cannot be reached or started. 3: done, but the output could not be written.
+130: interrupted.
 """
 
 import errno
@@ -11,6 +12,8 @@ from importlib import import_module
 from io import TextIOWrapper
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
+
+from sm.cli import done
 
 if TYPE_CHECKING:
     import argparse
@@ -72,6 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         _complain("Standard output is closed. If it is not wanted, add: >/dev/null")
         return 1
     _bear_any_text()
+    done.take()
     try:
         try:
             return _command(sys.argv[1:] if argv is None else argv)
@@ -89,8 +93,7 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):
             # The reader of our output has what it wanted: no error.
             return 0
-        _complain(f"The output could not be written: {error.strerror}.")
-        return 1
+        return _without_output(error)
 
 
 def _command(arguments: list[str]) -> int:
@@ -183,6 +186,13 @@ def _is_about_output(error: OSError) -> bool:
     return error.filename is None and error.errno in _OUTPUT_ERRORS
 
 
+def _without_output(error: OSError) -> int:
+    """Whoever takes it for refused would do it a second time."""
+    words, what = f"The output could not be written: {error.strerror}.", done.take()
+    _complain(f"{words} It was done all the same: {what}" if what else words)
+    return 3 if what else 1
+
+
 def _drop(stream: TextIO) -> None:
     """Keep the interpreter from trying, and complaining, once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -192,7 +202,9 @@ def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
     """The argument parser of one command."""
     import argparse
 
-    made = argparse.ArgumentParser(
+    from sm.cli.usage import Parser
+
+    made = Parser(
         prog=f"sm {name}",
         description=command.__doc__,
         epilog=f"example:\n  {command.EXAMPLE}",

@@ -9,7 +9,7 @@ from typing import cast
 from sm.api import caller, starting
 from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
-from sm.cli import attach
+from sm.cli import attach, done
 from sm.cli.output import client, own_session, print_json, tellable, tmux_program
 
 EXAMPLE = 'sm new ada --agent demo --prompt "say hello"'
@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         raise UnansweredError(
             f"{error}. Session {body['id']} may have been started all the same: look with sm ls"
         ) from None
+    done.note(f"session {session['id']} ({session['name']}) is started.")
     if args.attach:
         return attach.show(session)
     if args.json:

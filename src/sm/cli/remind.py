@@ -8,6 +8,7 @@ from typing import cast
 from sm.api.client import segment
 from sm.api.errors import UsageError
 from sm.api.types import ReminderView
+from sm.cli import done
 from sm.cli.output import age, brief, client, clock, own_session, print_json, seconds, table
 
 EXAMPLE = 'sm remind ada "look at the build" --in 10m'
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     }
     path = f"/sessions/{segment(args.session)}/reminders"
     reminder = cast("ReminderView", client().call("POST", path, body))
+    done.note(f"reminder {reminder['id']} for {args.session} is stored.")
     if args.json:
         print_json(reminder)
     else:
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _cancel(reminder: str, *, as_json: bool) -> int:
     client().call("DELETE", f"/reminders/{segment(reminder)}")
+    done.note(f"{reminder} is cancelled.")
     if as_json:
         print_json({"id": reminder, "state": "cancelled"})
     else:

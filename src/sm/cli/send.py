@@ -6,6 +6,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, UnansweredError, segment
 from sm.api.types import MessageView, NewMessageBody
+from sm.cli import done
 from sm.cli.output import client, own_session, print_json, seconds, some_seconds, standard_input
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
         "expires_in": args.expire,
     }
     message = _stored(args.session, body)
+    done.note(f"message {message['id']} for {message['to_name']} is stored.")
     if not args.json:
         # At once: whoever stops waiting knows what to look for.
         print(message["id"], flush=True)

@@ -9,6 +9,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import SnapshotText, SnapshotView
+from sm.cli import done
 from sm.cli.output import age, client, print_json, table
 
 EXAMPLE = "sm snapshot ada --show"
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         _print(shown, shown["text"].removesuffix("\n"), as_json=args.json)
     else:
         taken = cast("SnapshotView", client().call("POST", path))
+        done.note(f"the snapshot {taken['path']} is kept.")
         _print(taken, taken["path"], as_json=args.json)
     return 0
 
