@@ -80,6 +80,16 @@ def test_a_broken_configuration_is_found(own: Sm) -> None:
     assert finding["remedy"] == f"Edit {own.home.config}"
 
 
+def test_a_home_with_too_long_a_name_is_found(own: Sm) -> None:
+    """One finding among those that need no home."""
+    environment = {"SM_HOME": "/tmp/" + "y" * 300}
+    for arguments in ((), ("--fix",)):
+        found = _findings(own, *arguments, environment=environment)["folders"]
+        assert found["verdict"] == "bad"
+        assert found["says"].endswith(" is too long")
+        assert found["remedy"] == "Set SM_HOME to a shorter one."
+
+
 def test_missing_programs_are_found(own: Sm) -> None:
     """tmux is needed; an agent more or less is not."""
     empty = own.folder / "empty"

@@ -125,6 +125,28 @@ def test_a_daemon_that_cannot_be_started_is_exit_2() -> None:
         )  # fmt: skip
 
 
+LONG = "/tmp/" + "y" * 300
+
+
+@pytest.mark.parametrize("line", ["ls", "recover", "uninstall --yes", "daemon logs", "config"])
+def test_a_home_with_too_long_a_name_is_exit_2(sm: Sm, line: str) -> None:
+    """No command can do anything there."""
+    done = sm.start(*line.split(), environment={"SM_HOME": LONG})
+
+    assert re.fullmatch(
+        rf"sm: The name {LONG}/.+ is too long\. Set SM_HOME to a shorter one\.\n", done.stderr
+    )
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("line", ["new --cwd", "channel", "redact", "handoff --check"])
+def test_a_file_with_too_long_a_name_is_refused(sm: Sm, line: str) -> None:
+    """Whatever it was to be used for."""
+    assert refusal(sm, *line.split(), LONG) == (
+        1, f"The name {LONG} is too long. Give a shorter one.",
+    )  # fmt: skip
+
+
 def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
     """`sm log ada | head -1` ends quietly."""
     reading, writing = os.pipe()

@@ -217,6 +217,17 @@ def test_a_home_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     assert str(refused.value) == f"Cannot use {tmp_path / 'file' / 'home'}: Not a directory."
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 200] * 20)])
+def test_a_home_whose_name_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Before anything is looked for in it."""
+    monkeypatch.setenv("SM_HOME", str(tmp_path / name))
+
+    with pytest.raises(HomeError, match=r"is too long\. Set SM_HOME to a shorter one\."):
+        Home.from_environment()
+
+
 def test_a_socket_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
     """The kernel's limit is told in words, before anything is started."""
     runtime = tmp_path / ("x" * (SOCKET_PATH_LIMIT - len(str(tmp_path))))

@@ -49,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    home = Home.from_environment()
-    findings = list(examine(home))
+    findings = list(_found())
     if args.fix:
         findings = [_fixed(f) for f in findings]
     if args.json:
@@ -59,6 +58,23 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             _print(finding)
     return 1 if any(f.verdict == "bad" for f in findings) else 0
+
+
+def _found() -> Iterator[Finding]:
+    try:
+        home = Home.from_environment()
+    except HomeError as error:
+        # Nothing that is kept there can be looked at.
+        yield from _programs()
+        yield Finding("folders", "bad", *_says_and_remedy(str(error)))
+        return
+    yield from examine(home)
+
+
+def _says_and_remedy(words: str) -> tuple[str, str]:
+    """Of a refusal, what is wrong, and its last sentence: what to do."""
+    says, _, remedy = words.rpartition(". ")
+    return (says, remedy) if says else (words, "")
 
 
 def _fixed(finding: Finding) -> Finding:
@@ -81,15 +97,19 @@ def _print(finding: Finding) -> None:
 
 
 def examine(home: Home) -> Iterator[Finding]:
-    yield _python()
-    yield _tmux()
-    yield from _agents()
+    yield from _programs()
     yield from _installed(home)
     yield from _service(home)
     yield from _folders(home)
     yield _config(home)
     yield _disk(home)
     yield from _daemon(home)
+
+
+def _programs() -> Iterator[Finding]:
+    yield _python()
+    yield _tmux()
+    yield from _agents()
 
 
 def _python() -> Finding:
@@ -215,7 +235,7 @@ def _folders(home: Home) -> Iterator[Finding]:
     try:
         home.check()
     except HomeError as error:
-        yield Finding("folders", "bad", str(error))
+        yield Finding("folders", "bad", *_says_and_remedy(str(error)))
         return
     if not home.state.exists():
         yield Finding("folders", "note", f"{home.state} is not there yet", "Any command makes it.")

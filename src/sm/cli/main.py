@@ -87,6 +87,9 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(error, FileNotFoundError) and _is_nowhere():
             _complain("This folder was deleted. Go to another, and run it there.")
             return 1
+        if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+            _complain(f"The name {os.fsdecode(error.filename)} is too long. Give a shorter one.")
+            return 1
         if not _is_about_output(error):
             raise
         _drop(sys.stdout)
