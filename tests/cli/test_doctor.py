@@ -168,6 +168,11 @@ def test_the_installed_hooks_are_looked_at(own: Sm) -> None:
     assert (verdict, remedy) == ("bad", f"Remove them from {file}")
     assert says.startswith(f"in {file}, but claude skips a settings file with comments")
 
+    file.write_text(installed.replace("{", '{"disableAllHooks": true,', 1))
+    verdict, says, remedy = _of_hooks(own)
+    assert (verdict, remedy) == ("bad", f"Remove disableAllHooks from {file}")
+    assert says == f"in {file}, but disableAllHooks is true in line 1: claude runs no hook at all."
+
     (own.home.bin / "hook").unlink()
     says = f"in {file}, but the script they call is missing"
     assert _of_hooks(own) == ("bad", says, "Make it again with: sm install")

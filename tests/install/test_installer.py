@@ -96,7 +96,11 @@ def _without(*events: str) -> Agent:
         return {e: v for e, v in CLAUDE.entries(command).items() if e not in events}
 
     return Agent(
-        name="claude", settings_file=CLAUDE.settings_file, entries=entries, reads_comments=False
+        name="claude",
+        settings_file=CLAUDE.settings_file,
+        entries=entries,
+        reads_comments=False,
+        off_switch="off",
     )
 
 
@@ -358,7 +362,9 @@ def test_a_file_the_agent_will_not_heed_is_told(ground: Ground) -> None:
         "claude skips a settings file with comments or trailing commas as a whole, "
         "and the hooks with it; the first is in line 1."
     )
-    assert ground.condition() == Condition(kind="unheeded", file=ground.file, warning=warning)
+    assert ground.condition() == Condition(
+        kind="unheeded", file=ground.file, warning=warning, remedy=f"Remove them from {ground.file}"
+    )
 
 
 def test_the_condition_follows_what_is_done(ground: Ground) -> None:
@@ -381,6 +387,7 @@ def test_the_change_is_shown_as_a_diff(ground: Ground) -> None:
         settings_file=CLAUDE.settings_file,
         entries=lambda command: {"Stop": Entry(call={"command": command})},
         reads_comments=True,
+        off_switch="off",
     )
     ground.write('{\r\n "hooks": {\r\n  "Stop": []\r\n }\r\n}')
     file, hook = ground.file, ground.home.bin / "hook"

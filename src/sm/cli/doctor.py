@@ -184,7 +184,7 @@ def _condition(what: str, found: "Condition") -> Finding:
                            "Make it again with: sm install")  # fmt: skip
         case "unheeded":
             return Finding(what, "bad", f"in {found.file}, but {found.warning}",
-                           f"Remove them from {found.file}")  # fmt: skip
+                           found.remedy)  # fmt: skip
         case "partly":
             says = f"partly in {found.file}; missing: {', '.join(found.missing)}"
             again = "sm uninstall, then sm install" if found.by_hand else "sm install"

@@ -15,8 +15,9 @@ from sm.adapters.folders import SessionFolders
 from sm.install import files, hooks
 from sm.install.agents import Agent
 from sm.install.files import InstallError
+from sm.install.heeding import Hindrance, hindrance
 from sm.install.hooks import Merged
-from sm.install.jsonc import Document, JsoncError
+from sm.install.jsonc import JsoncError
 from sm.install.record import Record, checksum, load, record_path, save
 from sm.settings.home import Home
 
@@ -32,7 +33,7 @@ class Plan:
     merged: Merged
     record: Record | None
     """What is to be remembered; None: nothing any more."""
-    warning: str = ""
+    hindrance: Hindrance | None = None
     """Why the agent will not heed what is installed, if so."""
     is_restored: bool = False
     """The file becomes what it was before the installation, byte for byte."""
@@ -40,6 +41,10 @@ class Plan:
     @property
     def is_change(self) -> bool:
         return self.after != self.before.content
+
+    @property
+    def warning(self) -> str:
+        return self.hindrance.words if self.hindrance else ""
 
     def diff(self) -> list[str]:
         """The change as lines of a unified diff, without line ends."""
@@ -59,6 +64,7 @@ class Condition:
     by_hand: bool = False
     """The missing ones were removed by a person: installing leaves them out."""
     warning: str = ""
+    remedy: str = ""
 
 
 def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Plan:
@@ -81,7 +87,7 @@ def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Pl
         after=after,
         merged=merged,
         record=record,
-        warning=_warning(agent, merged.text),
+        hindrance=hindrance(agent, merged.text),
     )
 
 
@@ -170,8 +176,9 @@ def condition(home: Home, agent: Agent, environment: Mapping[str, str]) -> Condi
     script = home.bin / "hook"
     if not script.is_file() or not script.stat().st_mode & 0o100:
         return Condition(kind="broken", file=file)
-    if plan.warning:
-        return Condition(kind="unheeded", file=file, warning=plan.warning)
+    if plan.hindrance is not None:
+        words, remedy = plan.hindrance
+        return Condition(kind="unheeded", file=file, warning=words, remedy=f"{remedy} {file}")
     if missing:
         by_hand = not merged.added
         return Condition(kind="partly", file=file, missing=missing, by_hand=by_hand)
@@ -192,16 +199,6 @@ def _look(
             f"{file} is not UTF-8 text: byte {error.start + 1} cannot be read. "
             "Save it as UTF-8 and try again."
         ) from None
-
-
-def _warning(agent: Agent, text: str) -> str:
-    line = None if agent.reads_comments else Document(text).line_of_first_extra()
-    if line is None:
-        return ""
-    return (
-        f"{agent.name} skips a settings file with comments or trailing commas as a whole, "
-        f"and the hooks with it; the first is in line {line}."
-    )
 
 
 def _command(home: Home) -> str:

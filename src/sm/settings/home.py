@@ -164,7 +164,9 @@ def _refuse_endless(state: Path) -> None:
         (state / LONGEST_INSIDE).lstat()
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise HomeError(f"The name {state} is too long. Set SM_HOME to a shorter one.") from None
+            raise HomeError(
+                f"The name {state} is too long. Set SM_HOME to a shorter one."
+            ) from None
 
 
 def _refuse_foreign(folder: Path) -> None:
