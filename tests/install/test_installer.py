@@ -203,6 +203,33 @@ def test_hooks_removed_by_hand_stay_out_until_a_fresh_start(ground: Ground) -> N
     assert "Stop" in ground.hooks()
 
 
+@pytest.mark.parametrize("text", ['{"a":1}', "{}", "", '{"hooks": {"Stop": [ ]}}', USERS, None])
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_homes_leave_nothing_behind(tmp_path: Path, text: str | None, first: int) -> None:
+    """In whichever order they are uninstalled: brackets go with the last who needed them."""
+    grounds = [Ground(tmp_path, base="one"), Ground(tmp_path, base="two")]
+    if text is not None:
+        grounds[0].write(text)
+    for ground in grounds:
+        ground.install()
+    for ground in (grounds[first], grounds[not first]):
+        ground.uninstall()
+
+    assert (grounds[0].file.read_text() if grounds[0].file.exists() else None) == text
+    assert grounds[0].file.parent.exists() == (text is not None)
+
+
+def test_a_home_that_comes_back_knows_what_the_other_has_made_room_for(tmp_path: Path) -> None:
+    """What the first had to make is remembered by whoever is left."""
+    one, two = Ground(tmp_path, base="one"), Ground(tmp_path, base="two")
+    one.write('{"a":1}')
+    for change in (one.install, two.install, one.uninstall, one.install, two.uninstall):
+        change()
+    one.uninstall()
+
+    assert one.file.read_text() == '{"a":1}'
+
+
 def test_a_newer_list_replaces_an_older_one(ground: Ground) -> None:
     """Ours alone; and everything still comes back byte for byte."""
     ground.write(USERS)

@@ -6,8 +6,9 @@ A plan is made of one reading of the file and holds only as long as the file sta
 import contextlib
 import fcntl
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Literal
 
@@ -16,10 +17,13 @@ from sm.install import files, hooks
 from sm.install.agents import Agent
 from sm.install.files import InstallError
 from sm.install.heeding import Hindrance, hindrance
-from sm.install.hooks import Merged
+from sm.install.hooks import Merged, Traces
 from sm.install.jsonc import JsoncError
 from sm.install.record import Record, checksum, load, record_path, save
 from sm.settings.home import Home
+
+INSTALLED = "--installed"
+"""By which our script knows that it was called by an agent that sm did not start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +78,14 @@ def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Pl
     wanted = agent.entries(command)
     base, traces = (record.entries, record.traces) if record else ({}, None)
     with _refusing(before.path):
-        merged = hooks.merge(text, wanted, commands, base, traces)
+        others = _others(agent, before.path, text, commands)
+        made = reduce(Traces.joined, (other.traces for other in others), Traces())
+        merged = hooks.merge(text, wanted, commands, base, traces, others=made)
         is_there = bool(hooks.present(text, commands))
     is_change = merged.text != text
     after = merged.text.encode() if is_change else before.content
     if is_change:
-        record = _updated(record, before, after) if is_there else _first(before, after)
+        record = _updated(record, before, after) if is_there else _first(before, after, others)
         record = replace(record, command=command, entries=wanted, traces=merged.traces)
     return Plan(
         agent=agent.name,
@@ -91,9 +97,30 @@ def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Pl
     )
 
 
-def _first(before: files.Snapshot, after: bytes | None) -> Record:
-    made_folder = not before.real.parent.exists()
-    return Record(original=before.content, written=checksum(after), made_folder=made_folder)
+def _others(agent: Agent, file: Path, text: str, commands: frozenset[str]) -> tuple[Record, ...]:
+    """What the sm of other homes remembers of this file, as far as it is installed there too."""
+    scripts = {_script(command) for command in hooks.callers(text) if command not in commands}
+    kept = (load(record_path(s.parent.parent, agent.name, file)) for s in scripts if s is not None)
+    return tuple(record for record in kept if record is not None)
+
+
+def _script(command: str) -> Path | None:
+    """The script of some sm by which an installed hook calls it; None of any other command."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    is_sm = len(words) == 2 and words[1] == INSTALLED and words[0].endswith("/bin/hook")
+    return Path(words[0]) if is_sm else None
+
+
+def _first(before: files.Snapshot, after: bytes | None, others: Sequence[Record]) -> Record:
+    return Record(
+        original=before.content,
+        written=checksum(after),
+        made_file=before.content is None or any(other.made_file for other in others),
+        made_folder=not before.real.parent.exists() or any(o.made_folder for o in others),
+    )
 
 
 def _updated(record: Record | None, before: files.Snapshot, after: bytes | None) -> Record:
@@ -128,7 +155,7 @@ def install(home: Home, plan: Plan) -> None:
     check(plan)
     home.make()
     SessionFolders(home).write_scripts()
-    path = record_path(home, plan.agent, plan.before.path)
+    path = record_path(home.state, plan.agent, plan.before.path)
     with _alone(home):
         if plan.is_change and files.read(plan.before.path).content == plan.after:
             return  # somebody installed the same meanwhile, and remembered what was there
@@ -145,7 +172,7 @@ def install(home: Home, plan: Plan) -> None:
 
 def uninstall(home: Home, plan: Plan) -> None:
     """Carry out a plan to uninstall. Our scripts stay: agents may be about to call them."""
-    path = record_path(home, plan.agent, plan.before.path)
+    path = record_path(home.state, plan.agent, plan.before.path)
     if not plan.is_change and not path.exists():
         return
     check(plan)
@@ -191,7 +218,7 @@ def _look(
 ) -> tuple[files.Snapshot, str, Record | None]:
     file = agent.settings_file(environment)
     before = files.read(file)
-    record = load(record_path(home, agent.name, file))
+    record = load(record_path(home.state, agent.name, file))
     try:
         return before, (before.content or b"").decode(), record
     except UnicodeDecodeError as error:
@@ -202,7 +229,7 @@ def _look(
 
 
 def _command(home: Home) -> str:
-    command = f"{shlex.quote(str(home.bin / 'hook'))} --installed"
+    command = f"{shlex.quote(str(home.bin / 'hook'))} {INSTALLED}"
     try:
         command.encode()
     except UnicodeEncodeError:
@@ -220,7 +247,7 @@ def _commands(home: Home, record: Record | None) -> frozenset[str]:
 
 def _left(text: str, record: Record | None) -> bytes | None:
     """What a file without us is: none, if we made it and it holds nothing else."""
-    is_ours = record is not None and record.original is None
+    is_ours = record is not None and record.made_file
     is_empty = "".join(text.removeprefix("\ufeff").split()) in ("", "{}")
     return None if is_ours and is_empty else text.encode()
 
