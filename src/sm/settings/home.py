@@ -131,9 +131,16 @@ class Home:
                 "Set XDG_RUNTIME_DIR to a shorter folder."
             )
 
+    def misplaced(self) -> list[Path]:
+        """Where a folder stands in the place of one of our files."""
+        files = (self.lock, self.pid, self.port, self.store, self.token, self.log)
+        return [path for path in files if path.is_dir()]
+
     def make(self) -> None:
         """Create the folders, readable by their owner alone."""
         self.check()
+        if found := self.misplaced():
+            raise HomeError(f"{found[0]} is a folder, and sm keeps a file there. Move it away.")
         try:
             for folder in (self.base, self.state, self.runtime, self.logs, self.bin,
                            self.sessions, self.spool):  # fmt: skip
