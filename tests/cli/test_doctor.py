@@ -1,6 +1,7 @@
 """sm doctor"""
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +67,39 @@ def test_open_files_are_found_and_closed(own: Sm) -> None:
     assert "    Close it with: sm doctor --fix\n" in ill.stdout
     assert f"✓ permissions: mended: {own.home.state} is open to others\n" in mended.stdout
     assert own.home.state.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_in_place_of_a_file_is_found(own: Sm) -> None:
+    """It is taken away if nothing is in it."""
+    own.home.make()
+    own.home.port.mkdir()
+    says = f"{own.home.port} is a folder, and sm keeps a file there"
+    assert _findings(own)["files"]["says"] == says
+
+    (own.home.port / "kept").touch()
+    assert "could not be mended" in _findings(own, "--fix")["files"]["says"]
+    assert own.start("ls").stderr == f"sm: {says}. Move it away.\n"
+
+    (own.home.port / "kept").unlink()
+    assert _findings(own, "--fix")["files"]["verdict"] == "ok"
+    own.run("ls")
+
+
+def test_scripts_that_are_gone_are_found_and_written(own: Sm) -> None:
+    """Also by the next session."""
+    own.new("ada")
+    shutil.rmtree(own.home.bin)
+
+    found = _findings(own)["scripts"]
+    assert (found["verdict"], found["says"]) == (
+        "bad", f"{own.home.bin / 'hook'} is missing: agents cannot call sm",
+    )  # fmt: skip
+    assert _findings(own, "--fix")["scripts"]["verdict"] == "ok"
+    assert "scripts" not in _findings(own)
+
+    shutil.rmtree(own.home.bin)
+    own.new("bob")
+    assert own.state("bob") == "idle"
 
 
 def test_a_broken_configuration_is_found(own: Sm) -> None:

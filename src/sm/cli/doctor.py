@@ -240,6 +240,10 @@ def _folders(home: Home) -> Iterator[Finding]:
     if not home.state.exists():
         yield Finding("folders", "note", f"{home.state} is not there yet", "Any command makes it.")
         return
+    for path in home.misplaced():
+        yield Finding("files", "bad", f"{path} is a folder, and sm keeps a file there",
+                      "Move it away; if it is empty: sm doctor --fix", path.rmdir)  # fmt: skip
+    yield from _scripts(home)
     loose = [p for p in _private(home) if p.exists() and p.stat().st_mode & 0o077]
     if loose:
         yield Finding(
@@ -250,6 +254,16 @@ def _folders(home: Home) -> Iterator[Finding]:
         yield Finding("folders", "bad", f"{home.state} cannot be written", "Make it writable.")
     else:
         yield Finding("folders", "ok", f"{home.state}, closed to others")
+
+
+def _scripts(home: Home) -> Iterator[Finding]:
+    """They are written by the first daemon, and deleted by nobody but a person."""
+    from sm.install import scripts
+
+    missing = scripts.missing(home) if home.store.is_file() else []
+    if missing:
+        yield Finding("scripts", "bad", f"{missing[0]} is missing: agents cannot call sm",
+                      "Write it again with: sm doctor --fix", lambda: scripts.write(home))  # fmt: skip
 
 
 def _private(home: Home) -> list[Path]:
@@ -290,7 +304,8 @@ def _daemon(home: Home) -> Iterator[Finding]:
         return
     if not starting.answers(home):
         yield Finding("daemon", "bad", "runs but does not answer",
-                      "Restart it: sm daemon stop, then sm daemon start")  # fmt: skip
+                      "Restart it: sm daemon stop, then sm daemon start. "
+                      "If that does not help, its log says why: sm daemon logs")  # fmt: skip
         return
     health = cast("Health", Client(home, start=False).get("/health"))
     version = health["version"]
