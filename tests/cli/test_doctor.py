@@ -2,13 +2,14 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.kit.sm import Sm, sm_home
+from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
 
 
@@ -67,6 +68,18 @@ def test_open_files_are_found_and_closed(own: Sm) -> None:
     assert "    Close it with: sm doctor --fix\n" in ill.stdout
     assert f"✓ permissions: mended: {own.home.state} is open to others\n" in mended.stdout
     assert own.home.state.stat().st_mode & 0o777 == 0o700
+
+
+def test_all_that_is_kept_is_closed_to_others(own: Sm) -> None:
+    """Whatever the umask: nothing is left to be closed."""
+    steps = ("install --yes", "new ada", "wait ada", "send ada hello --wait 20")
+    line = " && ".join(["umask 0", *(f"'{SM}' {step}" for step in steps)])
+    subprocess.run(["sh", "-c", line], env=own.environment, cwd=own.work, check=True)
+    wait_until(lambda: list(own.base.rglob("projects")))
+    made = [own.base, *own.base.rglob("*")]
+
+    assert [path for path in made if path.lstat().st_mode & 0o077 and not path.is_symlink()] == []
+    assert {"install.lock", "demo"} <= {path.name for path in made}
 
 
 def test_a_folder_in_place_of_a_file_is_found(own: Sm) -> None:

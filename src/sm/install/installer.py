@@ -5,6 +5,7 @@ A plan is made of one reading of the file and holds only as long as the file sta
 
 import contextlib
 import fcntl
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -267,6 +268,7 @@ def _refusing(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(home: Home) -> Iterator[None]:
     """Two installations into one file take turns."""
-    with (home.state / "install.lock").open("w") as lock:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+    with os.fdopen(os.open(home.state / "install.lock", flags, 0o600), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
