@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sm.cli.doctor import of_disk
 from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
 
@@ -135,6 +137,23 @@ def test_a_home_with_too_long_a_name_is_found(own: Sm) -> None:
         assert found["verdict"] == "bad"
         assert found["says"].endswith(" is too long")
         assert found["remedy"] == "Set SM_HOME to a shorter one."
+
+
+@pytest.mark.parametrize(
+    ("free", "verdict", "says"),
+    [
+        (4_096, "bad", "4 KB"),
+        (19_600_000, "note", "20 MB"),
+        (499_000_000, "ok", "499 MB"),
+        (12_340_000_000, "ok", "12.3 GB"),
+    ],
+)
+def test_a_disk_is_judged_by_what_is_free(free: int, verdict: str, says: str) -> None:
+    """In the unit that fits; a small one is not full."""
+    found = of_disk(free, Path("/home"))
+
+    assert (found.verdict, found.says) == (verdict, f"{says} free at /home")
+    assert bool(found.remedy) == (verdict != "ok")
 
 
 def test_missing_programs_are_found(own: Sm) -> None:

@@ -16,7 +16,7 @@ from sm.api.client import Client
 from sm.api.errors import StartError
 from sm.api.runs import is_run
 from sm.api.types import Health, NoticeView, SessionDetail, SessionView
-from sm.cli.output import is_colourful, print_json
+from sm.cli.output import is_colourful, print_json, size
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
@@ -28,7 +28,8 @@ EXAMPLE = "sm doctor --fix"
 OLDEST_TMUX = (3, 2)
 OLDEST_CLAUDE = (2, 1)
 """Older clients lack hooks that routes and states rest on."""
-LOW_DISK = 500_000_000
+LOW_DISK, FULL_DISK = 100_000_000, 2_000_000
+"""Below the one, a busy day fills it; below the other, the next commit may fail."""
 SKEW = 5.0
 
 
@@ -289,10 +290,16 @@ def _config(home: Home) -> Finding:
 
 def _disk(home: Home) -> Finding:
     place = next(p for p in (home.state, *home.state.parents) if p.exists())
-    free = shutil.disk_usage(place).free
-    says = f"{free / 1e9:.1f} GB free at {place}"
-    if free < LOW_DISK:
+    return of_disk(shutil.disk_usage(place).free, place)
+
+
+def of_disk(free: int, place: Path) -> Finding:
+    """By what is free alone: a small disk may be all that sm needs."""
+    says = f"{size(free)} free at {place}"
+    if free < FULL_DISK:
         return Finding("disk", "bad", says, "Nothing can be stored on a full disk: free some.")
+    if free < LOW_DISK:
+        return Finding("disk", "note", says, "Logs and snapshots grow: free some soon.")
     return Finding("disk", "ok", says)
 
 

@@ -112,6 +112,14 @@ def age(since: float) -> str:
     return f"{seconds / 86_400:.0f}d"
 
 
+def size(number: int) -> str:
+    """So many bytes, in the unit that fits."""
+    for unit, scale in (("B", 1), ("KB", 1_000), ("MB", 1_000_000)):
+        if number < 1_000 * scale:
+            return f"{number / scale:.0f} {unit}"
+    return f"{number / 1e9:.1f} GB"
+
+
 def clock(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at)) + f".{int(at % 1 * 1000):03d}"
 

@@ -10,11 +10,10 @@ from typing import cast
 from sm.api.client import segment
 from sm.api.types import SnapshotText, SnapshotView
 from sm.cli import done
-from sm.cli.output import age, client, print_json, table
+from sm.cli.output import age, client, print_json, size, table
 
 EXAMPLE = "sm snapshot ada --show"
 NEWEST = "newest"
-_UNITS = ((1_000, "B", 1), (1_000_000, "KB", 1_000), (float("inf"), "MB", 1_000_000))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,11 +62,7 @@ def _list(snapshots: list[SnapshotView], *, as_json: bool) -> None:
         table(
             ["NAME", "AGE", "LINES", "SIZE", "WHY"],
             [
-                [s["name"], age(s["at"]), f"{s['lines']:,}", _size(s["size"]), s["why"]]
+                [s["name"], age(s["at"]), f"{s['lines']:,}", size(s["size"]), s["why"]]
                 for s in snapshots
             ],
         )
-
-
-def _size(number: int) -> str:
-    return next(f"{number / size:.0f} {unit}" for limit, unit, size in _UNITS if number < limit)
