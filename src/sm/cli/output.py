@@ -186,12 +186,15 @@ def seconds(text: str) -> float:
     import argparse
 
     try:
-        value = times.seconds(text if text[-1:].isalpha() else f"{text}s")
+        value = times.seconds(f"{text}s" if _PLAIN.fullmatch(text) else text)
     except ValueError:
         value = -1.0
     if not 0 <= value < 10 * 365 * 86_400:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 30s, 10m, 1h or 2d")
     return value
+
+
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def some_seconds(text: str) -> float:
