@@ -153,7 +153,7 @@ def test_a_broken_configuration_ends_the_parent_with_the_reason(fresh: Sm) -> No
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"sm: {fresh.home.config}: tmux.history_limit: expected `int`, got `str`.\n"
+        f"sm: {fresh.home.config}: tmux.history_limit must be a whole number, not a text in quotes.\n"
     )
     assert not starting.is_running(fresh.home)
 
