@@ -18,6 +18,8 @@ from sm.cli import done
 if TYPE_CHECKING:
     import argparse
 
+    from sm.cli.usage import Parser
+
 COMMANDS = {
     "new": "start an agent in a new session",
     "run": "run an agent in this terminal and keep it going, unattended",
@@ -128,6 +130,7 @@ def _foreign(arguments: list[str]) -> str | None:
 def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     made = parser(command, name)
     own, rest = _split(arguments) if name in TAKES_REST else (arguments, [])
+    made.given = own
     parsed = made.parse_args(own)
     parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
@@ -201,9 +204,9 @@ def _drop(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
+def parser(command: ModuleType, name: str) -> "Parser":
     """The argument parser of one command."""
-    import argparse
+    from argparse import RawDescriptionHelpFormatter
 
     from sm.cli.usage import Parser
 
@@ -211,7 +214,7 @@ def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
         prog=f"sm {name}",
         description=command.__doc__,
         epilog=f"example:\n  {command.EXAMPLE}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawDescriptionHelpFormatter,
     )
     # Also of a command that has no such output.
     made.set_defaults(json=False)
