@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.attach:
+        attach.require_terminal("Leave --attach away; nothing was started.")
     if args.auto_handoff and not args.monitored:
         sys.stderr.write("sm: --auto-handoff goes by the monitor: leave --no-monitor away\n")
         return 2
