@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = f"/messages/{segment(args.message)}"
+    path = f"/messages/{segment(args.message, 'sm messages')}"
     message = cast("MessageView", client().call("DELETE", path))
     done.note(f"{message['id']} is withdrawn.")
     if args.json:

@@ -75,6 +75,22 @@ def standard_input(instead: str, longest: int) -> str:
         ) from None
 
 
+def given_text(given: str) -> str:
+    """A message's text, from where it is to be read."""
+    return given if given != "-" else standard_input("Give the text itself.", LONGEST)
+
+
+LONGEST = 1_000_000
+"""No message has more characters: the daemon refuses what does."""
+
+
+def path_name(given: str) -> str:
+    """A file's or folder's name: an empty one would quietly mean this folder."""
+    if not given:
+        raise RefusedError("An empty name is no file and no folder. Give its name.", 400)
+    return given
+
+
 def tellable(path: Path, instead: str) -> str:
     """A path as the daemon can be told of it; ``instead`` says what to do where it cannot."""
     try:

@@ -38,12 +38,17 @@ def find(home: Home, directory: Path) -> Channel:
     return Channel(name=name, root=place.root, why=place.why)
 
 
-def add(home: Home, directory: Path, name: str) -> bool:
-    """Register a directory; False if it already is, under this very name."""
+def checked(name: str) -> str:
+    """The name, if it can be a channel's."""
     try:
-        checked_name(name)
+        return checked_name(name)
     except ChannelError as error:
         raise InstallError(str(error)) from None
+
+
+def add(home: Home, directory: Path, name: str) -> bool:
+    """Register a directory; False if it already is, under this very name."""
+    checked(name)
     with _alone(home.config):
         before = files.read(home.config)
         settings, text = _read(before)
