@@ -264,7 +264,8 @@ def _scripts(home: Home) -> Iterator[Finding]:
     missing = scripts.missing(home) if home.store.is_file() else []
     if missing:
         yield Finding("scripts", "bad", f"{missing[0]} is missing: agents cannot call sm",
-                      "Write it again with: sm doctor --fix", lambda: scripts.write(home))  # fmt: skip
+                      "Write it again with: sm doctor --fix",
+                      lambda: scripts.write(home))  # fmt: skip
 
 
 def _private(home: Home) -> list[Path]:
