@@ -166,6 +166,22 @@ def test_the_scripts_run_and_are_closed_to_others(folders: SessionFolders, home:
     assert {_mode(p) for p in home.bin.rglob("*")} == {0o700}
 
 
+def test_scripts_that_were_deleted_are_there_for_the_next_session(
+    folders: SessionFolders, home: Home
+) -> None:
+    """Its launcher is one of them."""
+    folders.write_scripts()
+    assert folders.missing_scripts() == []
+    (home.bin / "launch").unlink()
+    (home.bin / "hook").chmod(0o600)
+    assert folders.missing_scripts() == [home.bin / "hook", home.bin / "launch"]
+    (home.bin / "hook").unlink()
+
+    folders.prepare(ADA, _line(folders), {}, "/")
+
+    assert folders.missing_scripts() == []
+
+
 def test_an_agent_finds_sm_behind_everything_else(folders: SessionFolders, home: Home) -> None:
     """A virtual environment's sm need not be on the PATH of the person who made it."""
     folders.write_scripts()

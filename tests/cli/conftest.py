@@ -4,11 +4,13 @@ ada is idle; bob is her child, with a dialog open and a message waiting; gone ha
 """
 
 import re
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.kit.sm import Sm, sm_home
+from tests.kit.sm import SM, Sm, sm_home
 
 
 @pytest.fixture(scope="session")
@@ -63,3 +65,17 @@ def refusal(sm: Sm, *arguments: str) -> tuple[int, str]:
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("sm: ")
     return done.returncode, done.stderr.removeprefix("sm: ").rstrip("\n")
+
+
+FULL = "sm: The output could not be written: No space left on device."
+
+
+def start_full(
+    sm: Sm, *arguments: str, environment: dict[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """A command whose output goes onto a full disk."""
+    with Path("/dev/full").open("w") as full:
+        return subprocess.run(
+            [SM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=sm.work,
+            env={**sm.environment, **(environment or {})},
+        )  # fmt: skip

@@ -49,3 +49,14 @@ def test_without_tmux_the_words_say_what_to_do(sm: Sm) -> None:
 
     assert done.returncode == 1
     assert done.stderr == "sm: tmux is not installed. On Debian or Ubuntu: apt install tmux\n"
+
+
+def test_without_a_terminal_there_is_nothing_to_attach_to(sm: Sm) -> None:
+    """And nothing is started to be looked at."""
+    assert refusal(sm, "attach", "ada") == (
+        1, "This is no terminal to show a session in. See: sm tail ada",
+    )  # fmt: skip
+    assert refusal(sm, "new", "unseen", "--attach") == (
+        1, "This is no terminal to show a session in. Leave --attach away; nothing was started.",
+    )  # fmt: skip
+    assert "unseen" not in sm.run("ls", "--all")

@@ -1,13 +1,17 @@
 """sm doctor"""
 
 import json
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.kit.sm import Sm, sm_home
+from sm.cli.doctor import of_disk
+from tests.kit.sm import SM, Sm, sm_home
 from tests.kit.tmux import wait_until
 
 
@@ -68,6 +72,51 @@ def test_open_files_are_found_and_closed(own: Sm) -> None:
     assert own.home.state.stat().st_mode & 0o777 == 0o700
 
 
+def test_all_that_is_kept_is_closed_to_others(own: Sm) -> None:
+    """Whatever the umask: nothing is left to be closed."""
+    steps = ("install --yes", "new ada", "wait ada", "send ada hello --wait 20")
+    line = " && ".join(["umask 0", *(f"'{SM}' {step}" for step in steps)])
+    subprocess.run(["sh", "-c", line], env=own.environment, cwd=own.work, check=True)
+    wait_until(lambda: list(own.base.rglob("projects")))
+    made = [own.base, *own.base.rglob("*")]
+
+    assert [path for path in made if path.lstat().st_mode & 0o077 and not path.is_symlink()] == []
+    assert {"install.lock", "demo"} <= {path.name for path in made}
+
+
+def test_a_folder_in_place_of_a_file_is_found(own: Sm) -> None:
+    """It is taken away if nothing is in it."""
+    own.home.make()
+    own.home.port.mkdir()
+    says = f"{own.home.port} is a folder, and sm keeps a file there"
+    assert _findings(own)["files"]["says"] == says
+
+    (own.home.port / "kept").touch()
+    assert "could not be mended" in _findings(own, "--fix")["files"]["says"]
+    assert own.start("ls").stderr == f"sm: {says}. Move it away.\n"
+
+    (own.home.port / "kept").unlink()
+    assert _findings(own, "--fix")["files"]["verdict"] == "ok"
+    own.run("ls")
+
+
+def test_scripts_that_are_gone_are_found_and_written(own: Sm) -> None:
+    """Also by the next session."""
+    own.new("ada")
+    shutil.rmtree(own.home.bin)
+
+    found = _findings(own)["scripts"]
+    assert (found["verdict"], found["says"]) == (
+        "bad", f"{own.home.bin / 'hook'} is missing: agents cannot call sm",
+    )  # fmt: skip
+    assert _findings(own, "--fix")["scripts"]["verdict"] == "ok"
+    assert "scripts" not in _findings(own)
+
+    shutil.rmtree(own.home.bin)
+    own.new("bob")
+    assert own.state("bob") == "idle"
+
+
 def test_a_broken_configuration_is_found(own: Sm) -> None:
     """File, key and what to do."""
     own.home.make()
@@ -78,6 +127,33 @@ def test_a_broken_configuration_is_found(own: Sm) -> None:
     assert finding["verdict"] == "bad"
     assert finding["says"].startswith(f"{own.home.config}: unknown key x.")
     assert finding["remedy"] == f"Edit {own.home.config}"
+
+
+def test_a_home_with_too_long_a_name_is_found(own: Sm) -> None:
+    """One finding among those that need no home."""
+    environment = {"SM_HOME": "/tmp/" + "y" * 300}
+    for arguments in ((), ("--fix",)):
+        found = _findings(own, *arguments, environment=environment)["folders"]
+        assert found["verdict"] == "bad"
+        assert found["says"].endswith(" is too long")
+        assert found["remedy"] == "Set SM_HOME to a shorter one."
+
+
+@pytest.mark.parametrize(
+    ("free", "verdict", "says"),
+    [
+        (4_096, "bad", "4 KB"),
+        (19_600_000, "note", "20 MB"),
+        (499_000_000, "ok", "499 MB"),
+        (12_340_000_000, "ok", "12.3 GB"),
+    ],
+)
+def test_a_disk_is_judged_by_what_is_free(free: int, verdict: str, says: str) -> None:
+    """In the unit that fits; a small one is not full."""
+    found = of_disk(free, Path("/home"))
+
+    assert (found.verdict, found.says) == (verdict, f"{says} free at /home")
+    assert bool(found.remedy) == (verdict != "ok")
 
 
 def test_missing_programs_are_found(own: Sm) -> None:
@@ -157,6 +233,11 @@ def test_the_installed_hooks_are_looked_at(own: Sm) -> None:
     verdict, says, remedy = _of_hooks(own)
     assert (verdict, remedy) == ("bad", f"Remove them from {file}")
     assert says.startswith(f"in {file}, but claude skips a settings file with comments")
+
+    file.write_text(installed.replace("{", '{"disableAllHooks": true,', 1))
+    verdict, says, remedy = _of_hooks(own)
+    assert (verdict, remedy) == ("bad", f"Remove disableAllHooks from {file}")
+    assert says == f"in {file}, but disableAllHooks is true in line 1: claude runs no hook at all."
 
     (own.home.bin / "hook").unlink()
     says = f"in {file}, but the script they call is missing"

@@ -164,7 +164,7 @@ def test_what_a_person_did_by_hand_is_told(own: Sm) -> None:
     assert own.run("install", "--yes").splitlines()[1:] == [
         "Left out, as you removed them: Stop. To have them back: sm uninstall, then sm install",
         "Kept as you changed them: SessionEnd.",
-        f"Beware: {WARNING}",
+        f"Beware: {WARNING} Remove them from {settings(own)}",
     ]
 
 

@@ -63,3 +63,10 @@ def test_a_number_of_lines_below_none_is_wrong_usage(sm: Sm) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("argument --lines: '-5' is no whole number from 0 on\n")
     assert sm.run("log", "gone", "--lines", "0") == sm.run("log", "gone")
+
+
+def test_bytes_are_not_counted_in_lines(sm: Sm) -> None:
+    """What cannot be done is not passed over."""
+    assert refusal(sm, "log", "ada", "--raw", "--lines", "3") == (
+        2, "--raw gives bytes; --lines goes with --text.",
+    )  # fmt: skip

@@ -125,6 +125,66 @@ def test_a_daemon_that_cannot_be_started_is_exit_2() -> None:
         )  # fmt: skip
 
 
+LONG = "/tmp/" + "y" * 300
+
+
+@pytest.mark.parametrize("line", ["ls", "recover", "uninstall --yes", "daemon logs", "config"])
+def test_a_home_with_too_long_a_name_is_exit_2(sm: Sm, line: str) -> None:
+    """No command can do anything there."""
+    done = sm.start(*line.split(), environment={"SM_HOME": LONG})
+
+    assert re.fullmatch(
+        rf"sm: The name {LONG}/.+ is too long\. Set SM_HOME to a shorter one\.\n", done.stderr
+    )
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("line", ["new --cwd", "channel", "redact", "handoff --check"])
+def test_a_file_with_too_long_a_name_is_refused(sm: Sm, line: str) -> None:
+    """Whatever it was to be used for."""
+    assert refusal(sm, *line.split(), LONG) == (
+        1, f"The name {LONG} is too long. Give a shorter one.",
+    )  # fmt: skip
+
+
+EMPTY = {
+    "messages X": "sm ls --all",
+    "handoffs X": "sm ls --all",
+    "handoffs load X": "sm ls --all",
+    "handoffs show X": "sm handoffs",
+    "new eve --parent X": "sm ls --all",
+    "cancel X": "sm messages",
+    "remind --cancel X": "sm remind --list",
+    "remind --list X": "sm ls --all",
+}
+
+
+@pytest.mark.parametrize("line", EMPTY)
+def test_an_empty_name_is_refused_everywhere(sm: Sm, line: str) -> None:
+    """As of a variable that is not set: it never means all. What there is, is told."""
+    assert refusal(sm, *("" if word == "X" else word for word in line.split())) == (
+        1, f"An empty name means nothing. See what there is with: {EMPTY[line]}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["redact", "channel", "new eve --cwd", "handoff --check"])
+def test_an_empty_name_of_a_file_is_refused(sm: Sm, line: str) -> None:
+    """It would mean the folder one happens to be in."""
+    assert refusal(sm, *line.split(), "") == (
+        1, "An empty name is no file and no folder. Give its name.",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["handoffs load ada", "handoffs clear", "handoffs"])
+@pytest.mark.parametrize("name", ["../x", ""])
+def test_what_cannot_be_a_channel_is_wrong_usage(sm: Sm, line: str, name: str) -> None:
+    """Nothing could ever wait there."""
+    status, words = refusal(sm, *line.split(), "--channel", name)
+
+    assert status == 2
+    assert words.startswith(f"{name!r} cannot be a channel's name. It must be 1 to 64 letters")
+
+
 def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
     """`sm log ada | head -1` ends quietly."""
     reading, writing = os.pipe()
@@ -138,7 +198,7 @@ def test_a_reader_that_leaves_early_is_no_error(sm: Sm) -> None:
 
 
 WRITING = (
-    "version", "version --json", "--help", "ls --help", "ls", "ls --json", "show ada",
+    "version", "version --json", "--help", "ls --help", "new --help", "ls", "ls --json", "show ada",
     "explain ada", "log ada", "log ada --raw", "messages", "tail ada", "completion bash",
     "config", "daemon status", "doctor",
 )  # fmt: skip

@@ -150,3 +150,12 @@ def test_without_tmux_the_words_say_what_to_install(
         "sm: tmux is not installed. On Debian or Ubuntu: apt install tmux\n"
     )
     assert "nobody" not in sm.run("ls", "--all")
+
+
+def test_the_prompt_may_come_from_standard_input(sm: Sm) -> None:
+    """As a message may."""
+    sm.run("new", "piped", "--prompt", "-", input="from a pipe")
+    [message] = sm.messages("piped")
+    sm.run("kill", "piped")
+
+    assert message["text"] == "from a pipe"

@@ -80,14 +80,16 @@ def test_ages_are_one_short_word(ago: float, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("90", 90), ("30s", 30), ("1.5m", 90), ("2d", 172_800)]
+    ("text", "value"), [("90", 90), ("30s", 30), ("1.5m", 90), ("1h30m", 5400), ("2d", 172_800)]
 )
 def test_times_are_read_as_people_write_them(text: str, value: float) -> None:
     """A plain number is seconds."""
     assert output.seconds(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "x", "-5", "5y", "nan", "inf", "1e9d", "m"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "-5", "5y", "nan", "inf", "1e9d", "m", "\uff11s", "1h30"]
+)
 def test_what_is_no_time_is_refused(text: str) -> None:
     """Not in the past, not for ever."""
     with pytest.raises(argparse.ArgumentTypeError, match="is no time; write 30s, 10m, 1h or 2d"):

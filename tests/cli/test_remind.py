@@ -47,3 +47,18 @@ def test_what_is_not_there_is_refused(sm: Sm) -> None:
     assert refusal(sm, "remind", "ada", "x", "--every", "0.5") == (
         2, "every must be at least 1 second.",
     )  # fmt: skip
+
+
+def test_reminders_of_one_session_are_listed(sm: Sm) -> None:
+    """By its name; one that is not there is refused."""
+    hers = sm.run("remind", "ada", "-", "--in", "1h", input="from a pipe").strip()
+    his = sm.run("remind", "bob", "x", "--in", "1h").strip()
+
+    found = {name: sm.json("remind", "--list", *name) for name in ((), ("ada",), ("bob",))}
+    for reminder in (hers, his):
+        sm.run("remind", "--cancel", reminder)
+
+    assert [[r["id"] for r in found[name]] for name in (("ada",), ("bob",))] == [[hers], [his]]
+    assert found["ada",][0]["text"] == "from a pipe"
+    assert {hers, his} <= {r["id"] for r in found[()]}
+    assert sm.start("remind", "--list", "nobody").returncode == 1

@@ -153,7 +153,8 @@ def test_a_broken_configuration_ends_the_parent_with_the_reason(fresh: Sm) -> No
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"sm: {fresh.home.config}: tmux.history_limit: expected `int`, got `str`.\n"
+        f"sm: {fresh.home.config}: tmux.history_limit must be a whole number, "
+        "not a text in quotes.\n"
     )
     assert not starting.is_running(fresh.home)
 
@@ -192,7 +193,8 @@ def test_a_damaged_store_is_told_and_left_alone(fresh: Sm) -> None:
 def test_a_store_that_cannot_be_opened_is_told_at_once(fresh: Sm) -> None:
     """No restart can help: the command and the log say why, and nothing is left running."""
     fresh.home.make()
-    fresh.home.store.mkdir()
+    # In the place of what SQLite keeps beside it, so that the store itself is still a file.
+    fresh.home.store.with_name("store.db-journal").mkdir()
 
     done = fresh.start("ls", timeout=15)
 

@@ -34,6 +34,19 @@ def test_the_owners_token_is_made_once_and_kept_private(tokens: Tokens, home: Ho
     assert stat.S_IMODE(home.token.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("damage", [b"", b" \n", b"\xff\xfe\x00", "\u2713".encode()])
+def test_an_owners_token_that_is_damaged_is_made_anew(
+    tokens: Tokens, home: Home, damage: bytes
+) -> None:
+    """Nobody could show it, and the daemon must start."""
+    home.token.parent.mkdir(parents=True)
+    home.token.write_bytes(damage)
+
+    made = tokens.admin()
+    assert len(made) >= 40
+    assert home.token.read_text().strip() == made
+
+
 def test_each_session_has_a_token_of_its_own(tokens: Tokens, home: Home) -> None:
     """What an agent is given says who it is, and opens no other door."""
     ada, bob = tokens.identity(ADA), tokens.identity(BOB)

@@ -242,3 +242,13 @@ def test_many_that_register_at_once_are_all_there(home: Home, api: Path) -> None
 
     assert [process.wait(60) for process in started] == [0] * 8
     assert len(load(home.config).channels) == 8
+
+
+def test_a_byte_order_mark_stays_where_it_is(home: Home, api: Path) -> None:
+    """Also in front of the very table that is written to."""
+    home.base.mkdir()
+    home.config.write_bytes(b'\xef\xbb\xbf[channels]\n"/other" = "other"\n')
+    channels.add(home, api, "api")
+
+    written = b'\xef\xbb\xbf[channels]\n"/other" = "other"\n"~/src/api" = "api"\n'
+    assert home.config.read_bytes() == written

@@ -96,7 +96,11 @@ def _without(*events: str) -> Agent:
         return {e: v for e, v in CLAUDE.entries(command).items() if e not in events}
 
     return Agent(
-        name="claude", settings_file=CLAUDE.settings_file, entries=entries, reads_comments=False
+        name="claude",
+        settings_file=CLAUDE.settings_file,
+        entries=entries,
+        reads_comments=False,
+        off_switch="off",
     )
 
 
@@ -197,6 +201,33 @@ def test_hooks_removed_by_hand_stay_out_until_a_fresh_start(ground: Ground) -> N
     assert ground.uninstall().merged.left_out == ("Stop",)
     ground.install()
     assert "Stop" in ground.hooks()
+
+
+@pytest.mark.parametrize("text", ['{"a":1}', "{}", "", '{"hooks": {"Stop": [ ]}}', USERS, None])
+@pytest.mark.parametrize("first", [0, 1])
+def test_two_homes_leave_nothing_behind(tmp_path: Path, text: str | None, first: int) -> None:
+    """In whichever order they are uninstalled: brackets go with the last who needed them."""
+    grounds = [Ground(tmp_path, base="one"), Ground(tmp_path, base="two")]
+    if text is not None:
+        grounds[0].write(text)
+    for ground in grounds:
+        ground.install()
+    for ground in (grounds[first], grounds[not first]):
+        ground.uninstall()
+
+    assert (grounds[0].file.read_text() if grounds[0].file.exists() else None) == text
+    assert grounds[0].file.parent.exists() == (text is not None)
+
+
+def test_a_home_that_comes_back_knows_what_the_other_has_made_room_for(tmp_path: Path) -> None:
+    """What the first had to make is remembered by whoever is left."""
+    one, two = Ground(tmp_path, base="one"), Ground(tmp_path, base="two")
+    one.write('{"a":1}')
+    for change in (one.install, two.install, one.uninstall, one.install, two.uninstall):
+        change()
+    one.uninstall()
+
+    assert one.file.read_text() == '{"a":1}'
 
 
 def test_a_newer_list_replaces_an_older_one(ground: Ground) -> None:
@@ -358,7 +389,9 @@ def test_a_file_the_agent_will_not_heed_is_told(ground: Ground) -> None:
         "claude skips a settings file with comments or trailing commas as a whole, "
         "and the hooks with it; the first is in line 1."
     )
-    assert ground.condition() == Condition(kind="unheeded", file=ground.file, warning=warning)
+    assert ground.condition() == Condition(
+        kind="unheeded", file=ground.file, warning=warning, remedy=f"Remove them from {ground.file}"
+    )
 
 
 def test_the_condition_follows_what_is_done(ground: Ground) -> None:
@@ -381,6 +414,7 @@ def test_the_change_is_shown_as_a_diff(ground: Ground) -> None:
         settings_file=CLAUDE.settings_file,
         entries=lambda command: {"Stop": Entry(call={"command": command})},
         reads_comments=True,
+        off_switch="off",
     )
     ground.write('{\r\n "hooks": {\r\n  "Stop": []\r\n }\r\n}')
     file, hook = ground.file, ground.home.bin / "hook"

@@ -40,7 +40,7 @@ def test_what_cannot_be_read_is_nothing(tmp_path: Path, content: bytes) -> None:
 def test_each_file_has_its_own_record(tmp_path: Path) -> None:
     """One person may have several configurations."""
     home = Home(tmp_path, tmp_path / "c", tmp_path / "run", is_default=False)
-    paths = {record_path(home, a, Path(f)) for a in ("claude", "x") for f in ("/a", "/b")}
+    paths = {record_path(home.state, a, Path(f)) for a in ("claude", "x") for f in ("/a", "/b")}
 
     assert len(paths) == 4
     assert {path.parent for path in paths} == {home.state / "installed"}

@@ -23,7 +23,7 @@ from sm.api.runs import ENDED_FILE, PAST_FILE, RUN_FILE
 from sm.core.handoff import LESSON
 from sm.settings.home import Home
 from tests.kit.claude import BOX
-from tests.kit.sm import SM
+from tests.kit.sm import SM, json_lines
 from tests.kit.tmux import Tmux, private_tmux, reap, wait_until
 
 PROMPT = "[exit $? \\#] "
@@ -387,9 +387,8 @@ class Task:
 
 def contexts(received: Path) -> list[list[dict[str, Any]]]:
     """What a demo agent's model was given, context by context."""
-    lines = received.read_text().splitlines() if received.exists() else []
     found: list[list[dict[str, Any]]] = []
-    for given in map(json.loads, lines):
+    for given in json_lines(received):
         if given["via"].startswith("hook SessionStart"):
             found.append([])
         if found:

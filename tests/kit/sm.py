@@ -22,6 +22,13 @@ from tests.kit.tmux import NeverHappenedError, wait_until
 SM = Path(sys.executable).with_name("sm")
 
 
+def json_lines(path: Path) -> list[Any]:
+    """What stands in a file of JSON lines; nothing if it is not there yet."""
+    # A line of JSON may hold what ends a line elsewhere, such as U+2028.
+    lines = path.read_text().split("\n") if path.exists() else []
+    return [json.loads(line) for line in lines if line]
+
+
 class Sm:
     """One SM_HOME with its daemon and its tmux server."""
 
@@ -76,10 +83,7 @@ class Sm:
 
     def received(self, name: str) -> list[str]:
         """Every prompt the demo agent's model got; not what each new context is taught."""
-        path = self.received_file(name)
-        if not path.exists():
-            return []
-        told = [json.loads(line)["prompt"] for line in path.read_text().splitlines() if line]
+        told = [given["prompt"] for given in json_lines(self.received_file(name))]
         return [prompt for prompt in told if prompt != LESSON]
 
     def received_file(self, name: str) -> Path:

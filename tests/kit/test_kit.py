@@ -12,6 +12,7 @@ import pytest
 
 from tests.kit.anthropic_api import AnthropicApi, Reply, ToolUse, Usage, anthropic_api, by_prompt
 from tests.kit.claude import claude_home, require_claude, start_claude, submit
+from tests.kit.sm import json_lines
 from tests.kit.tmux import (
     NeverHappenedError,
     Tmux,
@@ -173,6 +174,15 @@ async def test_waiting_ends_with_what_was_there_in_its_place() -> None:
         return True
 
     await wait_until_async(ready)
+
+
+def test_a_prompt_may_hold_any_character(tmp_path: Path) -> None:
+    """Also those that end a line in a text, but not in a file of JSON lines."""
+    file = tmp_path / "received.jsonl"
+    assert json_lines(file) == []
+    file.write_text('{"prompt": "one\u2028two"}\n{"prompt": "three\x85"}\n')
+
+    assert [given["prompt"] for given in json_lines(file)] == ["one\u2028two", "three\x85"]
 
 
 def test_a_private_tmux_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -140,6 +140,28 @@ def test_bytes_that_are_no_text_pass_through(redactor: Redactor) -> None:
     assert redactor.redact("\ud800 half a pair") == "\ud800 half a pair"
 
 
+def test_random_bytes_behind_a_name_are_no_secret(redactor: Redactor) -> None:
+    """Compressed data has everything in it; a text of another encoding is a text."""
+    noise = b"\x92/p:\xc8\xb0\xc9Xt\xc1\x12\x88\xae#3D)\xb8\xc5\xf2x "
+
+    assert redactor.redact_bytes(noise) == noise
+    for encoding in ("utf-8", "latin-1"):
+        told = "net use x /p:Gr\xfc\xdfe7Zq! ".encode(encoding)
+        assert redactor.redact_bytes(told) == b"net use x /p:[redacted:command-password] "
+    own = Redactor(patterns={"mark": r"M\xc8\x12"})
+    assert own.redact_bytes(b"aM\xc8\x12b") == b"a[redacted:mark]b"
+
+
+@pytest.mark.parametrize("offset", range(6))
+def test_a_long_secret_that_is_cut_within_a_character_is_a_text(
+    redactor: Redactor, offset: int
+) -> None:
+    """Its beginning is not shown as if it were random bytes."""
+    told = ("net use x /p:" + "a" * offset + "aZ7\u20ac" * 4000).encode()
+
+    assert redactor.redact_bytes(told).startswith(b"net use x /p:[redacted:command-password]")
+
+
 def test_the_users_own_patterns_come_first() -> None:
     """Their groups are the secret; without a group, all of the find is."""
     own = Redactor(patterns={"badge": r"BADGE-[0-9]{4}", "room": r"room (\w+) is mine"})

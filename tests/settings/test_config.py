@@ -129,9 +129,12 @@ def test_an_unknown_key_is_named_with_its_file(path: Path, text: str, key: str) 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[tmux]\nsocket = 5\n", "tmux.socket: expected `str`, got `int`."),
-        ("[tmux]\nhistory_limit = 'many'\n", "tmux.history_limit: expected `int`, got `str`."),
-        ("tmux = 1\n", "tmux: expected `object`, got `int`."),
+        ("[tmux]\nsocket = 5\n", "tmux.socket must be a text in quotes, not a whole number."),
+        (
+            "[tmux]\nhistory_limit = 'many'\n",
+            "tmux.history_limit must be a whole number, not a text in quotes.",
+        ),
+        ("tmux = 1\n", "tmux must be a table of keys, not a whole number."),
     ],
 )
 def test_a_value_of_the_wrong_type_is_named(path: Path, text: str, words: str) -> None:
@@ -295,7 +298,7 @@ def test_a_value_of_the_wrong_type_is_named_under_a_free_name(
     path: Path, text: str, key: str
 ) -> None:
     """Not only its table."""
-    assert _refusal(path, text).startswith(f"{path}: {key}: expected `")
+    assert _refusal(path, text).startswith(f"{path}: {key} must be ")
 
 
 def test_own_patterns_are_taken(path: Path) -> None:
@@ -312,7 +315,7 @@ def test_own_patterns_are_taken(path: Path) -> None:
         ("badge = '(?=x)y'", "badge must be a regular expression without look-around"),
         ("badge = 'x*'", "badge must be a regular expression that does not match an empty text."),
         ("Badge = 'x'", "Badge must be named with 1 to 40 small letters, digits or '-'"),
-        ("badge = 5", "patterns.badge: expected `str`, got `int`."),
+        ("badge = 5", "patterns.badge must be a text in quotes, not a whole number."),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_named(path: Path, text: str, words: str) -> None:
@@ -354,7 +357,7 @@ def test_folders_are_registered_under_names(path: Path, monkeypatch: pytest.Monk
             "channels.\"/b/../a/\" must be 'a', as the same",
         ),
         ('"/a" = "api"\n"/b" = "API"', "channels.\"/b\" must be spelt 'api', as it is above"),
-        ('"/a" = 5', 'channels."/a": expected `str`, got `int`.'),
+        ('"/a" = 5', 'channels."/a" must be a text in quotes, not a whole number.'),
     ],
 )
 def test_a_channel_that_cannot_be_one_is_named(path: Path, lines: str, words: str) -> None:
@@ -372,3 +375,29 @@ def test_a_text_is_judged_before_it_is_written(path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown key x"):
         parse(b"x = 1\n", path)
     assert not path.exists()
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    """Some editors write one; nobody sees it."""
+    assert parse(b"\xef\xbb\xbf[daemon]\nlog_size = '1MB'", tmp_path).daemon.log_size == "1MB"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tmux.socket = 1", "tmux.socket must be a text in quotes, not a whole number."),
+        ("handoff.max_restarts = 'x'", "handoff.max_restarts must be a whole number, not a text"),
+        ("handoff.teach_agents = 1.5", "handoff.teach_agents must be true or false, not a number."),
+        ("delivery.routes = []", "delivery.routes must be a table of keys, not a list."),
+        ("context_monitor.early_threshold = true", "must be a whole number or a text in quotes,"),
+    ],
+)
+def test_a_value_of_another_kind_is_told_in_plain_words(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    """File and key, what should be there and what is."""
+    with pytest.raises(ConfigError) as refused:
+        parse(text.encode(), tmp_path / "config.toml")
+
+    assert str(refused.value).startswith(f"{tmp_path / 'config.toml'}: ")
+    assert words in str(refused.value)

@@ -207,6 +207,22 @@ def test_a_file_in_place_of_the_home_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["token", "port", "store.db", "daemon.pid", "daemon.lock"])
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path, name: str) -> None:
+    """A daemon would begin and end there without end."""
+    home = _home(tmp_path / "home", tmp_path / "run")
+    home.make()
+    (home.state / name).mkdir()
+
+    with pytest.raises(HomeError) as refused:
+        home.make()
+
+    assert home.misplaced() == [home.state / name]
+    assert str(refused.value) == (
+        f"{home.state / name} is a folder, and sm keeps a file there. Move it away."
+    )
+
+
 def test_a_home_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     """A file in the middle of the path is named."""
     (tmp_path / "file").touch()
@@ -215,6 +231,17 @@ def test_a_home_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
         _home(tmp_path / "file" / "home", tmp_path / "run").make()
 
     assert str(refused.value) == f"Cannot use {tmp_path / 'file' / 'home'}: Not a directory."
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/".join(["x" * 200] * 20)])
+def test_a_home_whose_name_is_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Before anything is looked for in it."""
+    monkeypatch.setenv("SM_HOME", str(tmp_path / name))
+
+    with pytest.raises(HomeError, match=r"is too long\. Set SM_HOME to a shorter one\."):
+        Home.from_environment()
 
 
 def test_a_socket_path_that_is_too_long_is_refused(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ def _environment_in(content: bytes) -> dict[str, str] | None:
     return {str(name): str(value) for name, value in found.items()}
 
 
+SCRIPTS = ("hook", "bell", "statusline", "launch", "path/sm")
+"""What agents and panes call, below ``bin``."""
 _SM = "import sys; from sm.cli.main import main; sys.exit(main())"
 
 
@@ -68,6 +70,9 @@ class SessionFolders:
         recovery: Mapping[str, str] | None = None,
     ) -> None:
         """Keep what the launcher inside the pane needs. Never in argv or tmux's environment."""
+        if self.missing_scripts():
+            # Deleted under the daemon: without them no agent starts.
+            self.write_scripts()
         folder = self.folder(session)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path, content in line.files.items():
@@ -171,6 +176,11 @@ class SessionFolders:
         """The environment with our own ``sm`` first on its PATH: others have programs so called."""
         path = environment.get("PATH") or os.defpath
         return {**environment, "PATH": f"{self._home.bin / 'path'}{os.pathsep}{path}"}
+
+    def missing_scripts(self) -> list[Path]:
+        """Those that nobody could run."""
+        scripts = (self._home.bin / name for name in SCRIPTS)
+        return [script for script in scripts if not os.access(script, os.X_OK)]
 
     def write_scripts(self) -> None:
         """Agents call these by a path that stays; what they run follows each installation."""

@@ -16,7 +16,7 @@ from sm.api import starting
 from sm.api.errors import RefusedError, StartError, UnansweredError, UnreachableError
 from sm.settings.home import Home
 
-__all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "segment"]
+__all__ = ["Client", "RefusedError", "UnansweredError", "UnreachableError", "named", "segment"]
 
 RETRY_FOR = 20.0
 UNANSWERED = 504
@@ -24,6 +24,7 @@ CUT_FOR = 2.0
 """How long a call that may start no daemon is sent again if it was cut off: another takes over."""
 LOOK_AFTER, LOOK_EVERY, LOOK_FOR = 2.0, 60.0, 1.0
 """When a call that is not answered asks whether anything is; at most how seldom; for how long."""
+SESSIONS = "sm ls --all"
 HANGS = "The daemon is not answering; still waiting. To end it: sm daemon stop"
 
 
@@ -128,14 +129,19 @@ class Client:
         connection.settimeout(max(deadline - time.monotonic(), 0.01))
 
 
-def segment(text: str) -> str:
-    """Text as one segment of a path."""
-    if not text:
-        raise RefusedError("An empty name means nothing. See what there is with: sm ls --all", 400)
-    if "/" in text:
+def segment(text: str, see: str = SESSIONS) -> str:
+    """Text as one segment of a path; ``see``: the command that lists what could be meant."""
+    if "/" in named(text, see):
         # However it is written, the server takes it for two segments: another address.
-        raise RefusedError(f"Nothing is called {text!r}. See what there is with: sm ls --all", 404)
+        raise RefusedError(f"Nothing is called {text!r}. See what there is with: {see}", 404)
     return quote(text, safe="")
+
+
+def named(text: str, see: str = SESSIONS) -> str:
+    """Text that names something: an empty one, as of a variable that is not set, is no "all"."""
+    if not text:
+        raise RefusedError(f"An empty name means nothing. See what there is with: {see}", 400)
+    return text
 
 
 def _request(method: str, target: str, payload: bytes, token: str = "") -> bytes:

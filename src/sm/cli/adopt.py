@@ -8,6 +8,7 @@ from typing import cast
 
 from sm.api.client import RefusedError, UnansweredError
 from sm.api.types import SessionDetail
+from sm.cli import done
 from sm.cli.output import client, coloured, print_json
 
 EXAMPLE = "sm adopt %5 ada"
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise UnansweredError(
             f"{error}. Session {body['id']} may be there all the same: look with sm ls"
         ) from None
+    done.note(f"session {session['id']} ({session['name']}) is adopted.")
     if args.json:
         print_json(session)
         return 0

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from typing import cast
 
 from sm.api.client import RefusedError, segment
@@ -19,6 +20,12 @@ def run(args: argparse.Namespace) -> int:
     return show(cast("SessionDetail", client().get(f"/sessions/{segment(args.session)}")))
 
 
+def require_terminal(instead: str) -> None:
+    """tmux draws on the terminal that our input comes from."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise RefusedError(f"This is no terminal to show a session in. {instead}", 409)
+
+
 def show(session: SessionDetail) -> int:
     """Become tmux, attached to the session."""
     where = session["tmux"]
@@ -32,6 +39,7 @@ def show(session: SessionDetail) -> int:
     if where is None or session["state"] == "ended":
         raise RefusedError(f"{name} has no terminal any more. Its past: sm log {name}", 409)
     tmux = tmux_program()
+    require_terminal(f"See: sm tail {name}")
     # Inside another tmux, nesting is what was asked for.
     environment = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE")}
     target = f"={where['session']}"

@@ -5,6 +5,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import MessageView
+from sm.cli import done
 from sm.cli.output import client, print_json
 
 EXAMPLE = "sm cancel 3f9a1c2b7d4e"
@@ -16,8 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = f"/messages/{segment(args.message)}"
+    path = f"/messages/{segment(args.message, 'sm messages')}"
     message = cast("MessageView", client().call("DELETE", path))
+    done.note(f"{message['id']} is withdrawn.")
     if args.json:
         print_json(message)
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sm.api.errors import RefusedError
+from sm.cli import done
 from sm.cli.output import is_colourful, plain, print_json
 from sm.install import installer
 from sm.install.agents import AGENTS, Agent
@@ -45,6 +46,8 @@ def make(args: argparse.Namespace, change: Change) -> int:
             if plan.is_change and not is_agreed(args):
                 return refuse("Nothing was changed.")
             change.write(home, plan)
+            if plan.is_change:
+                done.note(f"{plan.before.path} is changed.")
     except InstallError as error:
         return refuse(str(error))
     if args.json:

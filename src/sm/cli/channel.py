@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from sm.api.errors import RefusedError
-from sm.cli.output import print_json
+from sm.cli import done
+from sm.cli.output import path_name, print_json
 from sm.install.files import InstallError, shown
 from sm.settings.home import Home
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             case "remove", str(folder), None:
                 return _remove(home, folder, as_json=args.json)
             case what, None, None if what not in ACTIONS:
-                return _show(home, what or ".", as_json=args.json)
+                return _show(home, "." if what is None else what, as_json=args.json)
     except InstallError as error:
         raise RefusedError(str(error), 400) from None
     sys.stderr.write(
@@ -77,6 +78,7 @@ def _add(home: Home, given: str, name: str, *, as_json: bool) -> int:
 
     directory = _folder(given)
     is_new = channels.add(home, directory, name)
+    done.note(f"{shown(directory)} belongs to the channel {name} now.")
     if as_json:
         _print_change(home, directory, name, changed=is_new)
     elif is_new:
@@ -91,6 +93,7 @@ def _remove(home: Home, given: str, *, as_json: bool) -> int:
 
     directory = _absolute(given)
     name = channels.remove(home, directory)
+    done.note(f"{shown(directory)} is no longer registered as {name}.")
     if as_json:
         _print_change(home, directory, name, changed=True)
     else:
@@ -119,6 +122,7 @@ def _folder(given: str) -> Path:
 
 def _absolute(given: str) -> Path:
     """Without ``..``; links are left for the one who compares."""
+    path_name(given)
     try:
         return Path(os.path.abspath(given))  # noqa: PTH100 - a Path would keep the ".."
     except FileNotFoundError:

@@ -7,6 +7,7 @@ from typing import cast
 from sm.api.client import segment
 from sm.api.errors import UsageError
 from sm.api.types import ContextUsage, ForecastView, ThresholdView
+from sm.cli import done
 from sm.cli.output import age, client, coloured, listing, own_session, print_json, table
 from sm.cli.show import compacted, full
 
@@ -54,7 +55,9 @@ def _found(session: str | None, monitored: bool | None) -> list[ContextUsage]:
     path = f"/sessions/{segment(session)}/context"
     if monitored is None:
         return [cast("ContextUsage", client().get(path))]
-    return [cast("ContextUsage", client().call("PATCH", path, {"monitored": monitored}))]
+    switched = cast("ContextUsage", client().call("PATCH", path, {"monitored": monitored}))
+    done.note(f"the monitor of {switched['name']} is {'on' if monitored else 'off'}.")
+    return [switched]
 
 
 def _row(context: ContextUsage) -> list[str]:

@@ -6,6 +6,7 @@ from typing import cast
 
 from sm.api import starting
 from sm.api.types import Health
+from sm.cli import done
 from sm.cli.output import age, client, print_json
 from sm.settings.home import Home
 
@@ -24,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
     home = Home.from_environment()
     if args.action == "stop":
         stopped = starting.stop(home)
+        done.note("the daemon has stopped.")
         if args.json:
             print_json({"stopped": stopped})
         else:

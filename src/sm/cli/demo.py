@@ -323,7 +323,8 @@ class Story:
         """What was sent, held against what the agents' models got."""
         got: Counter[str] = Counter()
         for name in (*AGENTS, "cleo"):
-            for line in self._received(name).read_text().splitlines():
+            # Not by lines of text: a prompt may hold what ends one.
+            for line in self._received(name).read_text().split("\n")[:-1]:
                 prompt = str(json.loads(line)["prompt"])
                 got.update(i for i in self._sent if prompt.startswith(f"[sm message {i} "))
         return {

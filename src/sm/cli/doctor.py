@@ -16,7 +16,7 @@ from sm.api.client import Client
 from sm.api.errors import StartError
 from sm.api.runs import is_run
 from sm.api.types import Health, NoticeView, SessionDetail, SessionView
-from sm.cli.output import is_colourful, is_too_old, print_json
+from sm.cli.output import is_colourful, is_too_old, print_json, size
 from sm.settings.home import Home, HomeError
 from sm.version import VERSION
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 EXAMPLE = "sm doctor --fix"
 OLDEST_CLAUDE = (2, 1)
 """Older clients lack hooks that routes and states rest on."""
-LOW_DISK = 500_000_000
+LOW_DISK, FULL_DISK = 100_000_000, 2_000_000
+"""Below the one, a busy day fills it; below the other, the next commit may fail."""
 SKEW = 5.0
 
 
@@ -48,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    home = Home.from_environment()
-    findings = list(examine(home))
+    findings = list(_found())
     if args.fix:
         findings = [_fixed(f) for f in findings]
     if args.json:
@@ -58,6 +58,23 @@ def run(args: argparse.Namespace) -> int:
         for finding in findings:
             _print(finding)
     return 1 if any(f.verdict == "bad" for f in findings) else 0
+
+
+def _found() -> Iterator[Finding]:
+    try:
+        home = Home.from_environment()
+    except HomeError as error:
+        # Nothing that is kept there can be looked at.
+        yield from _programs()
+        yield Finding("folders", "bad", *_says_and_remedy(str(error)))
+        return
+    yield from examine(home)
+
+
+def _says_and_remedy(words: str) -> tuple[str, str]:
+    """Of a refusal, what is wrong, and its last sentence: what to do."""
+    says, _, remedy = words.rpartition(". ")
+    return (says, remedy) if says else (words, "")
 
 
 def _fixed(finding: Finding) -> Finding:
@@ -80,15 +97,19 @@ def _print(finding: Finding) -> None:
 
 
 def examine(home: Home) -> Iterator[Finding]:
-    yield _python()
-    yield _tmux()
-    yield from _agents()
+    yield from _programs()
     yield from _installed(home)
     yield from _service(home)
     yield from _folders(home)
     yield _config(home)
     yield _disk(home)
     yield from _daemon(home)
+
+
+def _programs() -> Iterator[Finding]:
+    yield _python()
+    yield _tmux()
+    yield from _agents()
 
 
 def _python() -> Finding:
@@ -162,7 +183,7 @@ def _condition(what: str, found: "Condition") -> Finding:
                            "Make it again with: sm install")  # fmt: skip
         case "unheeded":
             return Finding(what, "bad", f"in {found.file}, but {found.warning}",
-                           f"Remove them from {found.file}")  # fmt: skip
+                           found.remedy)  # fmt: skip
         case "partly":
             says = f"partly in {found.file}; missing: {', '.join(found.missing)}"
             again = "sm uninstall, then sm install" if found.by_hand else "sm install"
@@ -213,11 +234,15 @@ def _folders(home: Home) -> Iterator[Finding]:
     try:
         home.check()
     except HomeError as error:
-        yield Finding("folders", "bad", str(error))
+        yield Finding("folders", "bad", *_says_and_remedy(str(error)))
         return
     if not home.state.exists():
         yield Finding("folders", "note", f"{home.state} is not there yet", "Any command makes it.")
         return
+    for path in home.misplaced():
+        yield Finding("files", "bad", f"{path} is a folder, and sm keeps a file there",
+                      "Move it away; if it is empty: sm doctor --fix", path.rmdir)  # fmt: skip
+    yield from _scripts(home)
     loose = [p for p in _private(home) if p.exists() and p.stat().st_mode & 0o077]
     if loose:
         yield Finding(
@@ -228,6 +253,17 @@ def _folders(home: Home) -> Iterator[Finding]:
         yield Finding("folders", "bad", f"{home.state} cannot be written", "Make it writable.")
     else:
         yield Finding("folders", "ok", f"{home.state}, closed to others")
+
+
+def _scripts(home: Home) -> Iterator[Finding]:
+    """They are written by the first daemon, and deleted by nobody but a person."""
+    from sm.install import scripts
+
+    missing = scripts.missing(home) if home.store.is_file() else []
+    if missing:
+        yield Finding("scripts", "bad", f"{missing[0]} is missing: agents cannot call sm",
+                      "Write it again with: sm doctor --fix",
+                      lambda: scripts.write(home))  # fmt: skip
 
 
 def _private(home: Home) -> list[Path]:
@@ -253,10 +289,16 @@ def _config(home: Home) -> Finding:
 
 def _disk(home: Home) -> Finding:
     place = next(p for p in (home.state, *home.state.parents) if p.exists())
-    free = shutil.disk_usage(place).free
-    says = f"{free / 1e9:.1f} GB free at {place}"
-    if free < LOW_DISK:
+    return of_disk(shutil.disk_usage(place).free, place)
+
+
+def of_disk(free: int, place: Path) -> Finding:
+    """By what is free alone: a small disk may be all that sm needs."""
+    says = f"{size(free)} free at {place}"
+    if free < FULL_DISK:
         return Finding("disk", "bad", says, "Nothing can be stored on a full disk: free some.")
+    if free < LOW_DISK:
+        return Finding("disk", "note", says, "Logs and snapshots grow: free some soon.")
     return Finding("disk", "ok", says)
 
 
@@ -268,7 +310,8 @@ def _daemon(home: Home) -> Iterator[Finding]:
         return
     if not starting.answers(home):
         yield Finding("daemon", "bad", "runs but does not answer",
-                      "Restart it: sm daemon stop, then sm daemon start")  # fmt: skip
+                      "Restart it: sm daemon stop, then sm daemon start. "
+                      "If that does not help, its log says why: sm daemon logs")  # fmt: skip
         return
     health = cast("Health", Client(home, start=False).get("/health"))
     version = health["version"]

@@ -15,7 +15,8 @@ from sm.api.client import RefusedError, segment
 from sm.api.errors import NotInsideError
 from sm.api.ids import new_handoff_id
 from sm.api.types import HandoffView, NewHandoffBody
-from sm.cli.output import client, own_session, print_json, standard_input, tellable
+from sm.cli import done
+from sm.cli.output import client, own_session, path_name, print_json, standard_input, tellable
 from sm.settings.variables import SESSION_ID, SESSION_TOKEN
 
 EXAMPLE = "sm handoff /tmp/handoff.md"
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
             " by its own agent."
         )
     handoff = _request(session, token, args.file)
+    done.note(f"handoff {handoff['id']} is scheduled.")
     if args.json:
         print_json(handoff)
     else:
@@ -69,7 +71,7 @@ def _request(session: str, token: str, given: str) -> HandoffView:
         body["text"] = _told()
         _refuse_nothing(body["text"])
     else:
-        path = Path(given).absolute()
+        path = Path(path_name(given)).absolute()
         if not os.path.lexists(path):
             raise RefusedError(f"File not found: {path}. Write the document first.", 400)
         body["file_path"] = tellable(path, "Copy the document to another name.")
@@ -112,7 +114,7 @@ def _template() -> int:
 def _check(given: str, *, as_json: bool) -> int:
     from sm.api.document import check
 
-    path = Path(given).absolute()
+    path = Path(path_name(given)).absolute()
     if given != "-" and path.exists() and not path.is_file():
         # A pipe would be waited for without end.
         raise RefusedError(f"{path} cannot be read: it is not a file.", 400)

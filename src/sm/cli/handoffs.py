@@ -11,10 +11,10 @@ sm handoffs clear         put away what waits in a channel, unread
 import argparse
 from typing import cast
 
-from sm.api.client import segment
+from sm.api.client import named, segment
 from sm.api.errors import UsageError
 from sm.api.types import HandoffView
-from sm.cli import drafting, loading
+from sm.cli import done, drafting, loading
 from sm.cli.output import at_least, brief, cell, client, clock, coloured, dim, print_json, table
 
 EXAMPLE = "sm handoffs ada"
@@ -53,7 +53,11 @@ def run(args: argparse.Namespace) -> int:
             f"{args.what!r} is no action. There are: sm handoffs show ID, cancel ID,"
             " draft SESSION, load, clear."
         )
-    query = {"session": args.what or "", "channel": args.channel or "", "limit": args.limit}
+    query = {
+        "session": "" if args.what is None else named(args.what),
+        "channel": "" if args.channel is None else loading.channel_name(args.channel),
+        "limit": args.limit,
+    }
     found = cast("list[HandoffView]", client().call("GET", "/handoffs", query=query))
     if args.json:
         print_json(found)
@@ -87,7 +91,11 @@ def _one(action: str, handoff_id: str | None, *, as_json: bool) -> int:
     if handoff_id is None:
         raise UsageError(f"Name the handoff: sm handoffs {action} ID. See: sm handoffs")
     method = "GET" if action == "show" else "DELETE"
-    handoff = cast("HandoffView", client().call(method, f"/handoffs/{segment(handoff_id)}"))
+    handoff = cast(
+        "HandoffView", client().call(method, f"/handoffs/{segment(handoff_id, 'sm handoffs')}")
+    )
+    if action == "cancel":
+        done.note(f"{handoff['id']} is withdrawn.")
     if as_json:
         print_json(handoff)
     elif action == "cancel":

@@ -36,5 +36,5 @@ def _tell(plan: Plan, *, is_dry: bool) -> None:
               "To have them back: sm uninstall, then sm install")  # fmt: skip
     if merged.kept:
         print(f"Kept as you changed them: {', '.join(merged.kept)}.")
-    if plan.warning:
-        print(f"Beware: {plan.warning}")
+    if plan.hindrance is not None:
+        print(f"Beware: {plan.hindrance.words} {plan.hindrance.remedy} {file}")

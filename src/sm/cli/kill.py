@@ -5,6 +5,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import SessionDetail
+from sm.cli import done
 from sm.cli.output import client, print_json
 
 EXAMPLE = "sm kill ada"
@@ -25,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
         cast("SessionDetail", daemon.call("DELETE", f"/sessions/{session['id']}"))
         for session in meant
     ]
+    done.note(f"{', '.join(session['name'] for session in ended)} ended.")
     if args.json:
         print_json(ended)
     for session in [] if args.json else ended:

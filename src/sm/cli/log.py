@@ -26,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.raw and args.json:
         raise UsageError("--raw gives bytes; --json goes with --text.")
+    if args.raw and args.lines:
+        raise UsageError("--raw gives bytes; --lines goes with --text.")
     if args.raw:
         return _raw(args.session)
     path = f"/sessions/{segment(args.session)}/log"

@@ -1,7 +1,8 @@
 """Finds the command, imports only that one, and turns refusals into one line and an exit code.
 
 Exit 0: done. 1: refused (what, why, what to do), or the output could not be written. 2: wrong
-usage, or the daemon cannot be reached or started. 130: interrupted.
+usage, or the daemon cannot be reached or started. 3: done, but the output could not be written.
+130: interrupted.
 """
 
 import errno
@@ -12,8 +13,12 @@ from io import TextIOWrapper
 from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
+from sm.cli import done
+
 if TYPE_CHECKING:
     import argparse
+
+    from sm.cli.usage import Parser
 
 COMMANDS = {
     "new": "start an agent in a new session",
@@ -72,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         _complain("Standard output is closed. If it is not wanted, add: >/dev/null")
         return 1
     _bear_any_text()
+    done.take()
     try:
         try:
             return _command(sys.argv[1:] if argv is None else argv)
@@ -83,14 +89,16 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(error, FileNotFoundError) and _is_nowhere():
             _complain("This folder was deleted. Go to another, and run it there.")
             return 1
+        if error.errno == errno.ENAMETOOLONG and error.filename is not None:
+            _complain(f"The name {os.fsdecode(error.filename)} is too long. Give a shorter one.")
+            return 1
         if not _is_about_output(error):
             raise
         _drop(sys.stdout)
         if isinstance(error, BrokenPipeError):
             # The reader of our output has what it wanted: no error.
             return 0
-        _complain(f"The output could not be written: {error.strerror}.")
-        return 1
+        return _without_output(error)
 
 
 def _command(arguments: list[str]) -> int:
@@ -122,6 +130,7 @@ def _foreign(arguments: list[str]) -> str | None:
 def _run(command: ModuleType, name: str, arguments: list[str]) -> int:
     made = parser(command, name)
     own, rest = _split(arguments) if name in TAKES_REST else (arguments, [])
+    made.given = own
     parsed = made.parse_args(own)
     parsed.rest = rest
     # Imported here: a command that needs no daemon should not pay for the client.
@@ -183,20 +192,29 @@ def _is_about_output(error: OSError) -> bool:
     return error.filename is None and error.errno in _OUTPUT_ERRORS
 
 
+def _without_output(error: OSError) -> int:
+    """Whoever takes it for refused would do it a second time."""
+    words, what = f"The output could not be written: {error.strerror}.", done.take()
+    _complain(f"{words} It was done all the same: {what}" if what else words)
+    return 3 if what else 1
+
+
 def _drop(stream: TextIO) -> None:
     """Keep the interpreter from trying, and complaining, once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def parser(command: ModuleType, name: str) -> "argparse.ArgumentParser":
+def parser(command: ModuleType, name: str) -> "Parser":
     """The argument parser of one command."""
-    import argparse
+    from argparse import RawDescriptionHelpFormatter
 
-    made = argparse.ArgumentParser(
+    from sm.cli.usage import Parser
+
+    made = Parser(
         prog=f"sm {name}",
         description=command.__doc__,
         epilog=f"example:\n  {command.EXAMPLE}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawDescriptionHelpFormatter,
     )
     # Also of a command that has no such output.
     made.set_defaults(json=False)

@@ -3,6 +3,7 @@
 import argparse
 from typing import cast
 
+from sm.api.client import named
 from sm.api.errors import UsageError
 from sm.api.types import MESSAGE_STATES, MessageView
 from sm.cli.output import at_least, brief, cell, client, clock, coloured, dim, print_json, table
@@ -22,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
     if args.state not in ("", *MESSAGE_STATES):
         known = ", ".join(MESSAGE_STATES)
         raise UsageError(f"{args.state!r} is no message state. There are: {known}.")
-    query = {"session": args.session or "", "state": args.state, "limit": args.limit}
+    session = "" if args.session is None else named(args.session)
+    query = {"session": session, "state": args.state, "limit": args.limit}
     found = cast("list[MessageView]", client().call("GET", "/messages", query=query))
     if args.json:
         print_json(found)

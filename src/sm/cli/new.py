@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import cast
 
 from sm.api import caller, starting
-from sm.api.client import RefusedError, UnansweredError
+from sm.api.client import RefusedError, UnansweredError, named
 from sm.api.types import SessionDetail
-from sm.cli import attach
-from sm.cli.output import client, own_session, print_json, tellable, tmux_program
+from sm.cli import attach, done
+from sm.cli.output import (
+    client,
+    given_text,
+    own_session,
+    path_name,
+    print_json,
+    tellable,
+    tmux_program,
+)
 
 EXAMPLE = 'sm new ada --agent demo --prompt "say hello"'
 
@@ -23,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--cwd", default=".", metavar="DIR", help="working directory")
     parser.add_argument("--parent", metavar="SESSION", help="the session it belongs to")
-    parser.add_argument("--prompt", metavar="TEXT", help="its first message")
+    parser.add_argument(
+        "--prompt", metavar="TEXT", help="its first message, or - to read standard input"
+    )
     parser.add_argument(
         "--no-monitor", dest="monitored", action="store_false",
         help="do not warn its agent when its context fills",
@@ -41,10 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.attach:
+        attach.require_terminal("Leave --attach away; nothing was started.")
     if args.auto_handoff and not args.monitored:
         sys.stderr.write("sm: --auto-handoff goes by the monitor: leave --no-monitor away\n")
         return 2
-    cwd = Path(args.cwd).absolute()
+    cwd = Path(path_name(args.cwd)).absolute()
     if not cwd.is_dir():
         raise RefusedError(f"{cwd} is not a directory. Give --cwd DIR.", 400)
     # Where the daemon looks: it is the one to start it.
@@ -55,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
         "agent": args.agent,
         "arguments": args.rest,
         "cwd": tellable(cwd, "Rename the folder, or link it under another name."),
-        "parent": args.parent or own_session(),
+        "parent": own_session() if args.parent is None else named(args.parent),
         "environment": caller.environment(),
-        "prompt": args.prompt,
+        "prompt": None if args.prompt is None else given_text(args.prompt),
         "monitored": args.monitored,
         "auto_handoff": args.auto_handoff,
     }
@@ -67,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
         raise UnansweredError(
             f"{error}. Session {body['id']} may have been started all the same: look with sm ls"
         ) from None
+    done.note(f"session {session['id']} ({session['name']}) is started.")
     if args.attach:
         return attach.show(session)
     if args.json:

@@ -4,7 +4,7 @@ import argparse
 from typing import cast
 
 from sm.api.types import NoticesCleared, NoticeView
-from sm.cli import unseen
+from sm.cli import done, unseen
 from sm.cli.output import age, client, print_json, table
 
 EXAMPLE = "sm notices --clear"
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.clear:
         cleared = cast("NoticesCleared", client().call("DELETE", "/notices"))
+        done.note(f"{cleared['cleared']} put away.")
         if args.json:
             print_json(cleared)
         else:

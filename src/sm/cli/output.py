@@ -75,6 +75,22 @@ def standard_input(instead: str, longest: int) -> str:
         ) from None
 
 
+def given_text(given: str) -> str:
+    """A message's text, from where it is to be read."""
+    return given if given != "-" else standard_input("Give the text itself.", LONGEST)
+
+
+LONGEST = 1_000_000
+"""No message has more characters: the daemon refuses what does."""
+
+
+def path_name(given: str) -> str:
+    """A file's or folder's name: an empty one would quietly mean this folder."""
+    if not given:
+        raise RefusedError("An empty name is no file and no folder. Give its name.", 400)
+    return given
+
+
 def tellable(path: Path, instead: str) -> str:
     """A path as the daemon can be told of it; ``instead`` says what to do where it cannot."""
     try:
@@ -110,6 +126,14 @@ def age(since: float) -> str:
         if seconds < limit:
             return f"{seconds / size:.0f}{unit}"
     return f"{seconds / 86_400:.0f}d"
+
+
+def size(number: int) -> str:
+    """So many bytes, in the unit that fits."""
+    for unit, scale in (("B", 1), ("KB", 1_000), ("MB", 1_000_000)):
+        if number < 1_000 * scale:
+            return f"{number / scale:.0f} {unit}"
+    return f"{number / 1e9:.1f} GB"
 
 
 def clock(at: float) -> str:
@@ -178,12 +202,15 @@ def seconds(text: str) -> float:
     import argparse
 
     try:
-        value = times.seconds(text if text[-1:].isalpha() else f"{text}s")
+        value = times.seconds(f"{text}s" if _PLAIN.fullmatch(text) else text)
     except ValueError:
         value = -1.0
     if not 0 <= value < 10 * 365 * 86_400:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 30s, 10m, 1h or 2d")
     return value
+
+
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 def some_seconds(text: str) -> float:

@@ -18,6 +18,7 @@ from sm.api.client import Client, segment
 from sm.api.errors import RefusedError
 from sm.api.runs import is_left
 from sm.api.types import RecoverableView, RecoveryPlanView, RecoveryView, SessionDetail
+from sm.cli import done
 from sm.cli.output import age, brief, cell, client, dim, is_colourful, plain, print_json
 
 EXAMPLE = "sm recover ada"
@@ -195,6 +196,7 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
             _look_back(daemon, name, args.way)
         try:
             asked.append(_ask(daemon, name, args.way))
+            done.note(f"{asked[-1]['name']} ({asked[-1]['id']}) is being brought back.")
         except RefusedError as error:
             there = _on_its_way(daemon, name) if args.all else None
             if there is not None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sm.api.errors import RefusedError
-from sm.cli.output import print_json
+from sm.cli.output import path_name, print_json
 from sm.settings.home import Home
 
 EXAMPLE = "sm redact app.log > app-without-secrets.log"
@@ -60,7 +60,7 @@ def _check(name: str) -> None:
         if sys.stdin is None:
             raise RefusedError("Standard input is closed. Name a file: sm redact FILE", 400)
         return
-    path = Path(name)
+    path = Path(path_name(name))
     if not path.exists():
         raise RefusedError(f"File not found: {name}. Nothing was printed.", 400)
     if path.is_dir():

@@ -5,6 +5,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import SessionDetail
+from sm.cli import done
 from sm.cli.output import client, print_json
 
 EXAMPLE = "sm release ada"
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = f"/sessions/{segment(args.session)}/release"
     session = cast("SessionDetail", client().call("POST", path))
+    done.note(f"{session['name']} was let go.")
     if args.json:
         print_json(session)
     else:

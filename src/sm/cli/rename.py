@@ -5,6 +5,7 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import SessionDetail
+from sm.cli import done
 from sm.cli.output import client, print_json
 
 EXAMPLE = "sm rename ada grace"
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = f"/sessions/{segment(args.session)}"
     renamed = cast("SessionDetail", client().call("PATCH", path, {"name": args.name}))
+    done.note(f"{renamed['id']} is now {renamed['name']}.")
     if args.json:
         print_json(renamed)
     else:

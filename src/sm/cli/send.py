@@ -6,11 +6,10 @@ from typing import cast
 
 from sm.api.client import RefusedError, UnansweredError, segment
 from sm.api.types import MessageView, NewMessageBody
-from sm.cli.output import client, own_session, print_json, seconds, some_seconds, standard_input
+from sm.cli import done
+from sm.cli.output import client, given_text, own_session, print_json, seconds, some_seconds
 
 EXAMPLE = 'sm send ada "run the tests" --wait 30'
-LONGEST = 1_000_000
-"""No message has more characters: the daemon refuses what does."""
 _OVER = ("expired", "refused", "cancelled")
 
 
@@ -39,13 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     body: NewMessageBody = {
         "id": secrets.token_hex(6),
-        "text": _text(args.text),
+        "text": given_text(args.text),
         "mode": args.mode or "sequential",
         "sender": own_session(),
         "notify": not args.no_notify,
         "expires_in": args.expire,
     }
     message = _stored(args.session, body)
+    done.note(f"message {message['id']} for {message['to_name']} is stored.")
     if not args.json:
         # At once: whoever stops waiting knows what to look for.
         print(message["id"], flush=True)
@@ -54,12 +54,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(message)
     return 0 if args.wait is None else _verdict(message, quiet=args.json)
-
-
-def _text(given: str) -> str:
-    if given != "-":
-        return given
-    return standard_input("Give the text itself.", LONGEST)
 
 
 def _stored(session: str, body: NewMessageBody) -> MessageView:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sm.api.scope import lingers
 from sm.api.service import Service
-from sm.cli import changes
+from sm.cli import changes, done
 from sm.cli.output import print_json
 from sm.install import service
 from sm.install.files import InstallError
@@ -26,6 +26,7 @@ def install(args: argparse.Namespace) -> int:
             if plan.is_change and not changes.is_agreed(args):
                 return changes.refuse("Nothing was changed.")
             service.install(home, plan)
+            done.note(f"{plan.service.file} is written.")
             if plan.is_change or not plan.service.is_enabled:
                 told = service.tell(service.commands_to_install(plan))
     except InstallError as error:
@@ -50,6 +51,7 @@ def uninstall(args: argparse.Namespace) -> int:
                 return changes.refuse("Nothing was changed.")
             told = service.tell(service.commands_to_uninstall(plan))
             service.uninstall(home, plan)
+            done.note(f"{plan.service.file} is deleted.")
             told += service.tell(service.commands_after_uninstall(plan))
     except InstallError as error:
         return changes.refuse(str(error))
@@ -62,8 +64,8 @@ def uninstall(args: argparse.Namespace) -> int:
 
 def _left(told: Sequence[Told], commands: Sequence[tuple[str, ...]]) -> list[str]:
     """The commands that nobody has carried out."""
-    done = {one.command for one in told if one.refused is None}
-    return [Told(command=command).line for command in commands if command not in done]
+    carried_out = {one.command for one in told if one.refused is None}
+    return [Told(command=command).line for command in commands if command not in carried_out]
 
 
 def _print(plan: Plan, told: Sequence[Told], left: Sequence[str], *, is_dry: bool) -> None:

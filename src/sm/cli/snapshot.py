@@ -9,11 +9,11 @@ from typing import cast
 
 from sm.api.client import segment
 from sm.api.types import SnapshotText, SnapshotView
-from sm.cli.output import age, client, print_json, table
+from sm.cli import done
+from sm.cli.output import age, client, print_json, size, table
 
 EXAMPLE = "sm snapshot ada --show"
 NEWEST = "newest"
-_UNITS = ((1_000, "B", 1), (1_000_000, "KB", 1_000), (float("inf"), "MB", 1_000_000))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         _print(shown, shown["text"].removesuffix("\n"), as_json=args.json)
     else:
         taken = cast("SnapshotView", client().call("POST", path))
+        done.note(f"the snapshot {taken['path']} is kept.")
         _print(taken, taken["path"], as_json=args.json)
     return 0
 
@@ -61,11 +62,7 @@ def _list(snapshots: list[SnapshotView], *, as_json: bool) -> None:
         table(
             ["NAME", "AGE", "LINES", "SIZE", "WHY"],
             [
-                [s["name"], age(s["at"]), f"{s['lines']:,}", _size(s["size"]), s["why"]]
+                [s["name"], age(s["at"]), f"{s['lines']:,}", size(s["size"]), s["why"]]
                 for s in snapshots
             ],
         )
-
-
-def _size(number: int) -> str:
-    return next(f"{number / size:.0f} {unit}" for limit, unit, size in _UNITS if number < limit)

@@ -41,8 +41,8 @@ class Tokens:
 
 
 def _read(path: Path) -> str | None:
-    """A token, if there is one: an empty file must not open anything."""
+    """A token, if there is one: a file that is empty, or no text, must not open anything."""
     try:
-        return path.read_text().strip() or None
-    except OSError:
+        return path.read_text(encoding="ascii").strip() or None
+    except (OSError, UnicodeDecodeError):
         return None

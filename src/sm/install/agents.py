@@ -18,6 +18,8 @@ class Agent:
     """Our entries, for a command that is ready for the shell."""
     reads_comments: bool
     """Whether it takes settings with comments and trailing commas."""
+    off_switch: str
+    """The setting that, when it is true, has the agent run no hook."""
 
 
 def _claude_entries(command: str) -> Entries:
@@ -31,5 +33,6 @@ _CLAUDE = Agent(
     entries=_claude_entries,
     # Seen with 2.1.197: such a file is skipped as a whole, with -p even silently.
     reads_comments=False,
+    off_switch="disableAllHooks",
 )
 AGENTS = {agent.name: agent for agent in (_CLAUDE,)}

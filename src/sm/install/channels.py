@@ -4,6 +4,7 @@ Works on files alone, without a daemon. The configuration is a person's text: on
 taken out, and what comes of it is read and checked before it takes the file's place.
 """
 
+import codecs
 import contextlib
 import fcntl
 import os
@@ -37,8 +38,8 @@ def find(home: Home, directory: Path) -> Channel:
     return Channel(name=name, root=place.root, why=place.why)
 
 
-def named(name: str) -> str:
-    """The name, if a channel can have it."""
+def checked(name: str) -> str:
+    """The name, if it can be a channel's."""
     try:
         return checked_name(name)
     except ChannelError as error:
@@ -47,7 +48,7 @@ def named(name: str) -> str:
 
 def add(home: Home, directory: Path, name: str) -> bool:
     """Register a directory; False if it already is, under this very name."""
-    named(name)
+    checked(name)
     with _alone(home.config):
         before = files.read(home.config)
         settings, text = _read(before)
@@ -85,13 +86,14 @@ def remove(home: Home, directory: Path) -> str:
 def _read(before: files.Snapshot) -> tuple[Settings, str]:
     content = before.content or b""
     try:
-        return parse(content, before.path), content.decode()
+        return parse(content, before.path), content.decode("utf-8-sig")
     except ConfigError as error:
         raise InstallError(f"{error} Nothing was changed.") from None
 
 
 def _write(before: files.Snapshot, text: str) -> None:
-    content = text.encode()
+    has_mark = (before.content or b"").startswith(codecs.BOM_UTF8)
+    content = text.encode("utf-8-sig" if has_mark else "utf-8")
     try:
         parse(content, before.path)
     except ConfigError as error:

@@ -41,6 +41,9 @@ class Traces:
     blank: Mapping[str, str] = field(default_factory=dict)
     """What stood between the brackets that were there and empty; for ``/``, in the file."""
 
+    def joined(self, other: "Traces") -> "Traces":
+        return Traces(created=self.created | other.created, blank={**self.blank, **other.blank})
+
     def with_created(self, *places: str) -> "Traces":
         return replace(self, created=self.created.union(places))
 
@@ -72,13 +75,22 @@ class _Ours(NamedTuple):
 
 
 def merge(
-    text: str, wanted: Entries, commands: Set[str], base: Entries, traces: Traces | None
+    text: str,
+    wanted: Entries,
+    commands: Set[str],
+    base: Entries,
+    traces: Traces | None,
+    *,
+    others: Traces | None = None,
 ) -> Merged:
-    """Bring our entries in a text to what is wanted, with the least possible change."""
+    """Bring our entries in a text to what is wanted, with the least possible change.
+
+    ``others``: what another home's sm had to make, which is to go with the last of either.
+    """
     found = present(text, commands)
     if not found:
         # Gone as a whole: another file was put in its place, nothing was picked out by hand.
-        base, traces = {}, Traces()
+        base, traces = {}, others or Traces()
     traces = _assumed(found) if traces is None else traces
     left_out = tuple(event for event in wanted if event in base and event not in found)
     merged = Merged(text=text, traces=traces, left_out=left_out)
@@ -108,6 +120,19 @@ def present(text: str, commands: Set[str]) -> tuple[str, ...]:
     if _is_blank(text):
         return ()
     return tuple(dict.fromkeys(str(ours.event.key) for ours in _ours(Document(text), commands)))
+
+
+def callers(text: str) -> tuple[str, ...]:
+    """Every command that any hook calls, ours and others'."""
+    hooks = None if _is_blank(text) else _hooks(Document(text))
+    return tuple(
+        str(command.node.scalar)
+        for event in (hooks.node.items if hooks else ())
+        for group in event.node.items
+        if (calls := group.node.last("hooks")) is not None
+        for call in calls.node.items
+        if (command := call.node.last("command")) is not None
+    )
 
 
 def _assumed(found: Iterable[str]) -> Traces:

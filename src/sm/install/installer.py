@@ -5,9 +5,11 @@ A plan is made of one reading of the file and holds only as long as the file sta
 
 import contextlib
 import fcntl
+import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Literal
 
@@ -15,10 +17,14 @@ from sm.adapters.folders import SessionFolders
 from sm.install import files, hooks
 from sm.install.agents import Agent
 from sm.install.files import InstallError
-from sm.install.hooks import Merged
-from sm.install.jsonc import Document, JsoncError
+from sm.install.heeding import Hindrance, hindrance
+from sm.install.hooks import Merged, Traces
+from sm.install.jsonc import JsoncError
 from sm.install.record import Record, checksum, load, record_path, save
 from sm.settings.home import Home
+
+INSTALLED = "--installed"
+"""By which our script knows that it was called by an agent that sm did not start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +38,7 @@ class Plan:
     merged: Merged
     record: Record | None
     """What is to be remembered; None: nothing any more."""
-    warning: str = ""
+    hindrance: Hindrance | None = None
     """Why the agent will not heed what is installed, if so."""
     is_restored: bool = False
     """The file becomes what it was before the installation, byte for byte."""
@@ -40,6 +46,10 @@ class Plan:
     @property
     def is_change(self) -> bool:
         return self.after != self.before.content
+
+    @property
+    def warning(self) -> str:
+        return self.hindrance.words if self.hindrance else ""
 
     def diff(self) -> list[str]:
         """The change as lines of a unified diff, without line ends."""
@@ -59,6 +69,7 @@ class Condition:
     by_hand: bool = False
     """The missing ones were removed by a person: installing leaves them out."""
     warning: str = ""
+    remedy: str = ""
 
 
 def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Plan:
@@ -68,12 +79,14 @@ def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Pl
     wanted = agent.entries(command)
     base, traces = (record.entries, record.traces) if record else ({}, None)
     with _refusing(before.path):
-        merged = hooks.merge(text, wanted, commands, base, traces)
+        others = _others(agent, before.path, text, commands)
+        made = reduce(Traces.joined, (other.traces for other in others), Traces())
+        merged = hooks.merge(text, wanted, commands, base, traces, others=made)
         is_there = bool(hooks.present(text, commands))
     is_change = merged.text != text
     after = merged.text.encode() if is_change else before.content
     if is_change:
-        record = _updated(record, before, after) if is_there else _first(before, after)
+        record = _updated(record, before, after) if is_there else _first(before, after, others)
         record = replace(record, command=command, entries=wanted, traces=merged.traces)
     return Plan(
         agent=agent.name,
@@ -81,13 +94,34 @@ def plan_install(home: Home, agent: Agent, environment: Mapping[str, str]) -> Pl
         after=after,
         merged=merged,
         record=record,
-        warning=_warning(agent, merged.text),
+        hindrance=hindrance(agent, merged.text),
     )
 
 
-def _first(before: files.Snapshot, after: bytes | None) -> Record:
-    made_folder = not before.real.parent.exists()
-    return Record(original=before.content, written=checksum(after), made_folder=made_folder)
+def _others(agent: Agent, file: Path, text: str, commands: frozenset[str]) -> tuple[Record, ...]:
+    """What the sm of other homes remembers of this file, as far as it is installed there too."""
+    scripts = {_script(command) for command in hooks.callers(text) if command not in commands}
+    kept = (load(record_path(s.parent.parent, agent.name, file)) for s in scripts if s is not None)
+    return tuple(record for record in kept if record is not None)
+
+
+def _script(command: str) -> Path | None:
+    """The script of some sm by which an installed hook calls it; None of any other command."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    is_sm = len(words) == 2 and words[1] == INSTALLED and words[0].endswith("/bin/hook")
+    return Path(words[0]) if is_sm else None
+
+
+def _first(before: files.Snapshot, after: bytes | None, others: Sequence[Record]) -> Record:
+    return Record(
+        original=before.content,
+        written=checksum(after),
+        made_file=before.content is None or any(other.made_file for other in others),
+        made_folder=not before.real.parent.exists() or any(o.made_folder for o in others),
+    )
 
 
 def _updated(record: Record | None, before: files.Snapshot, after: bytes | None) -> Record:
@@ -122,7 +156,7 @@ def install(home: Home, plan: Plan) -> None:
     check(plan)
     home.make()
     SessionFolders(home).write_scripts()
-    path = record_path(home, plan.agent, plan.before.path)
+    path = record_path(home.state, plan.agent, plan.before.path)
     with _alone(home):
         if plan.is_change and files.read(plan.before.path).content == plan.after:
             return  # somebody installed the same meanwhile, and remembered what was there
@@ -139,7 +173,7 @@ def install(home: Home, plan: Plan) -> None:
 
 def uninstall(home: Home, plan: Plan) -> None:
     """Carry out a plan to uninstall. Our scripts stay: agents may be about to call them."""
-    path = record_path(home, plan.agent, plan.before.path)
+    path = record_path(home.state, plan.agent, plan.before.path)
     if not plan.is_change and not path.exists():
         return
     check(plan)
@@ -170,8 +204,9 @@ def condition(home: Home, agent: Agent, environment: Mapping[str, str]) -> Condi
     script = home.bin / "hook"
     if not script.is_file() or not script.stat().st_mode & 0o100:
         return Condition(kind="broken", file=file)
-    if plan.warning:
-        return Condition(kind="unheeded", file=file, warning=plan.warning)
+    if plan.hindrance is not None:
+        words, remedy = plan.hindrance
+        return Condition(kind="unheeded", file=file, warning=words, remedy=f"{remedy} {file}")
     if missing:
         by_hand = not merged.added
         return Condition(kind="partly", file=file, missing=missing, by_hand=by_hand)
@@ -184,7 +219,7 @@ def _look(
 ) -> tuple[files.Snapshot, str, Record | None]:
     file = agent.settings_file(environment)
     before = files.read(file)
-    record = load(record_path(home, agent.name, file))
+    record = load(record_path(home.state, agent.name, file))
     try:
         return before, (before.content or b"").decode(), record
     except UnicodeDecodeError as error:
@@ -194,18 +229,8 @@ def _look(
         ) from None
 
 
-def _warning(agent: Agent, text: str) -> str:
-    line = None if agent.reads_comments else Document(text).line_of_first_extra()
-    if line is None:
-        return ""
-    return (
-        f"{agent.name} skips a settings file with comments or trailing commas as a whole, "
-        f"and the hooks with it; the first is in line {line}."
-    )
-
-
 def _command(home: Home) -> str:
-    command = f"{shlex.quote(str(home.bin / 'hook'))} --installed"
+    command = f"{shlex.quote(str(home.bin / 'hook'))} {INSTALLED}"
     try:
         command.encode()
     except UnicodeEncodeError:
@@ -223,7 +248,7 @@ def _commands(home: Home, record: Record | None) -> frozenset[str]:
 
 def _left(text: str, record: Record | None) -> bytes | None:
     """What a file without us is: none, if we made it and it holds nothing else."""
-    is_ours = record is not None and record.original is None
+    is_ours = record is not None and record.made_file
     is_empty = "".join(text.removeprefix("\ufeff").split()) in ("", "{}")
     return None if is_ours and is_empty else text.encode()
 
@@ -243,6 +268,7 @@ def _refusing(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(home: Home) -> Iterator[None]:
     """Two installations into one file take turns."""
-    with (home.state / "install.lock").open("w") as lock:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+    with os.fdopen(os.open(home.state / "install.lock", flags, 0o600), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

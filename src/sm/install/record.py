@@ -13,7 +13,6 @@ from typing import Any
 
 from sm.adapters.files import write_private
 from sm.install.hooks import Entries, Entry, Traces
-from sm.settings.home import Home
 
 FORM = 1
 
@@ -28,6 +27,8 @@ class Record:
     """By which our entries are found, also after our home was moved."""
     entries: Entries = field(default_factory=dict)
     traces: Traces = field(default_factory=Traces)
+    made_file: bool = False
+    """There was none, before us or before another home's sm that was here first."""
     made_folder: bool = False
 
     @classmethod
@@ -40,9 +41,9 @@ def checksum(content: bytes | None) -> str:
     return "none" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def record_path(home: Home, agent: str, file: Path) -> Path:
+def record_path(state: Path, agent: str, file: Path) -> Path:
     tag = hashlib.sha256(str(file).encode(errors="surrogateescape")).hexdigest()[:12]
-    return home.state / "installed" / f"{agent}-{tag}.json"
+    return state / "installed" / f"{agent}-{tag}.json"
 
 
 def save(path: Path, record: Record, file: Path) -> None:
@@ -56,6 +57,7 @@ def save(path: Path, record: Record, file: Path) -> None:
         "entries": {e: [v.matcher, dict(v.call)] for e, v in record.entries.items()},
         "created": sorted(record.traces.created),
         "blank": dict(record.traces.blank),
+        "made_file": record.made_file,
         "made_folder": record.made_folder,
     }
     write_private(path, json.dumps(stored, indent=1).encode())
@@ -80,5 +82,6 @@ def _decoded(stored: Mapping[str, Any]) -> Record | None:
         command=str(stored["command"]),
         entries={e: Entry(call=dict(call), matcher=matcher) for e, (matcher, call) in entries},
         traces=Traces(created=frozenset(stored["created"]), blank=dict(stored["blank"])),
+        made_file=bool(stored.get("made_file", original is None)),
         made_folder=bool(stored["made_folder"]),
     )

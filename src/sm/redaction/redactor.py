@@ -4,6 +4,7 @@ Finds that overlap are one; the kind it is named after is the first of the rules
 once stays as it is: placeholders are never taken for secrets.
 """
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -140,7 +141,8 @@ class Redactor:
             for first, last in parts:
                 if _is_innocent(rule, text, whole[0], (first, last)):
                     continue
-                if size := rule.judge(text[first:last]):
+                size = rule.judge(text[first:last])
+                if size and (rule.is_own or _is_text(text[first : first + size])):
                     hit_end = first + size
                     yield Hit(begin=first, end=hit_end, whole=whole, rank=place, kind=rule.kind)
 
@@ -204,6 +206,20 @@ def _is_innocent(rule: Rule, text: bytes, begin: int, value: Span) -> bool:
     if rule.unless is None:
         return False
     return _is_excepted(rule.unless, text[max(0, begin - NAME_BEFORE) : first])
+
+
+def _is_text(value: bytes) -> bool:
+    """In UTF-8 or Latin-1: among random bytes are some that look like an option and its value."""
+    try:
+        # Not the last word: a long value is cut, perhaps within a character. Half a surrogate
+        # pair may stand in what a program printed.
+        codecs.utf_8_decode(value, "surrogatepass", False)
+    except UnicodeDecodeError:
+        return _CONTROLS.search(value) is None
+    return True
+
+
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @lru_cache(maxsize=4096)

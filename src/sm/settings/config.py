@@ -173,7 +173,7 @@ def load(path: Path) -> Settings:
 def parse(text: bytes, path: Path) -> Settings:
     """The settings such a file would hold."""
     try:
-        raw = tomllib.loads(text.decode())
+        raw = tomllib.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}.") from None
     return check(_typed(raw, path), path)
@@ -399,4 +399,23 @@ def _explain(error: str) -> str:
     if unknown is not None:
         name = f"{key}.{unknown.group(1)}" if key else unknown.group(1)
         return f"unknown key {name}. See the configuration reference for what exists."
+    wrong = re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", what)
+    if wrong is not None:
+        wanted, given = (_in_words(kinds) for kinds in wrong.groups())
+        return f"{key} must be {wanted}, not {given}."
     return f"{key or 'the file'}: {what[0].lower()}{what[1:]}."
+
+
+def _in_words(kinds: str) -> str:
+    return " or ".join(_KINDS.get(kind, kind) for kind in kinds.split(" | "))
+
+
+_KINDS = {
+    "object": "a table of keys",
+    "array": "a list",
+    "str": "a text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
+"""What msgspec calls the values a TOML file may hold."""

@@ -1,5 +1,6 @@
 """Where everything of one user on one host lives. Cheap to import: every command needs it."""
 
+import errno
 import os
 import socket
 import stat
@@ -12,6 +13,8 @@ __all__ = ["SOCKET_PATH_LIMIT", "Home", "HomeError"]
 
 SOCKET_PATH_LIMIT = 103
 """AF_UNIX paths end at 107 bytes on Linux and at 103 on macOS."""
+LONGEST_INSIDE = "x" * 200
+"""Longer than the path of any file below the state folder."""
 
 
 class Home:
@@ -27,6 +30,13 @@ class Home:
 
     @classmethod
     def from_environment(cls) -> "Home":
+        """The one that is meant here; refused when nothing at all can have its name."""
+        home = cls._named()
+        _refuse_endless(home.state)
+        return home
+
+    @classmethod
+    def _named(cls) -> "Home":
         moved = os.environ.get("SM_HOME")
         if moved:
             base = Path(moved).absolute()
@@ -121,9 +131,16 @@ class Home:
                 "Set XDG_RUNTIME_DIR to a shorter folder."
             )
 
+    def misplaced(self) -> list[Path]:
+        """Where a folder stands in the place of one of our files."""
+        files = (self.lock, self.pid, self.port, self.store, self.token, self.log)
+        return [path for path in files if path.is_dir()]
+
     def make(self) -> None:
         """Create the folders, readable by their owner alone."""
         self.check()
+        if found := self.misplaced():
+            raise HomeError(f"{found[0]} is a folder, and sm keeps a file there. Move it away.")
         try:
             for folder in (self.base, self.state, self.runtime, self.logs, self.bin,
                            self.sessions, self.spool):  # fmt: skip
@@ -145,6 +162,18 @@ def _refuse_unspeakable(folder: Path) -> None:
         raise HomeError(
             f"The name {name} is not valid UTF-8. Set SM_HOME to a folder with another name."
         ) from None
+
+
+def _refuse_endless(state: Path) -> None:
+    """A name no file system takes: every look at it would fail, not only the first write."""
+    try:
+        # As long a name as any file of ours has in there.
+        (state / LONGEST_INSIDE).lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise HomeError(
+                f"The name {state} is too long. Set SM_HOME to a shorter one."
+            ) from None
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sm.adapters.agents.demo import words
+from sm.adapters.agents.demo import private, words
 from sm.adapters.agents.demo.context import Context
 from sm.adapters.agents.demo.hooks import Hooks, Reply
 from sm.adapters.agents.demo.memory import remembered
@@ -221,9 +221,9 @@ class Conversation:
 
     def _put_aside(self, text: str, use: str) -> str:
         folder = self._main_record().with_suffix("") / "tool-results"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.make_folder(folder)
         path = folder / f"hook-{use}-1-additionalContext.txt"
-        path.write_text(text, "utf-8", "replace")
+        private.write(path, text)
         return words.preview(text, str(path))
 
 

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.agents.demo import private
+
 
 class Status:
     def __init__(self, config: Path, *, name: str, cwd: str) -> None:
@@ -39,9 +41,9 @@ class Status:
         self._path.unlink(missing_ok=True)
 
     def _write(self, record: dict[str, Any]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.make_folder(self._path.parent)
         draft = self._path.with_suffix(".tmp")
-        draft.write_text(json.dumps(record), "utf-8")
+        private.write(draft, json.dumps(record))
         draft.replace(self._path)
 
 

@@ -16,6 +16,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from sm.adapters.agents.demo import private
+
 VERSION = "demo"
 MODEL = "demo-model"
 AGAIN_AFTER = 0.5
@@ -193,7 +195,7 @@ class Transcript:
         """What could not be written: a disk that is full may have room again later."""
         with contextlib.suppress(OSError):
             if self._fd is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                private.make_folder(self.path.parent)
                 self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             while lines:
                 lines = lines[os.write(self._fd, lines) :]
