@@ -8,7 +8,9 @@ import pytest
 
 from sm.adapters.agents import Dialects
 from sm.core.crash import Cause, Crash, Recovery
+from sm.core.envelope import wrap
 from sm.core.ids import MessageId, RecoveryId
+from sm.core.remains import AFRESH, AT_WORK, WENT_ON
 from sm.core.state import PastContext, Session
 from sm.engine.sources import Log, Snapshot, Sources
 from tests.adapters.agents.claude.telling import asks, calls, entry, says, write
@@ -112,6 +114,44 @@ def test_an_older_transcript_does_not_stand_for_a_context_that_was_at_work(tmp_p
     gone.read_older(100_000)
     assert gone.used == ["transcript of context 1: 1 request, 0 replies"]
     assert gone.is_older
+
+
+def test_what_led_to_a_context_is_read_and_not_what_it_was_told_of_it(tmp_path: Path) -> None:
+    """A text within a text within a text would at last have no room for how it all began."""
+    first = write(tmp_path / "1.jsonl", asks("Port it", 1), calls("Bash", second=2, command="one"))
+    told = wrap(MessageId("0123456789ab"), "sm", f"{AT_WORK}. {AFRESH}: of what was before …")
+    second = write(tmp_path / "2.jsonl", asks(told, 3), calls("Bash", second=4, command="two"))
+    session = after(second, tmp_path / "3.jsonl", turns=1)
+    third = write(tmp_path / "3.jsonl", asks(told, 5), calls("Bash", second=6, command="three"))
+    oldest = replace(session.lineage[0], number=0, transcript=str(first))
+    lost = replace(oldest, transcript=str(tmp_path / "none.jsonl"))
+    sources = Sources(
+        replace(session, lineage=(lost, oldest, *session.lineage)), Dialects().named("claude")
+    )
+
+    sources.read_transcript(100_000)
+
+    texts = [one.text for one in sources.exchanges]
+    assert texts == ["Port it", "one", "two", WENT_ON.text, "three"]
+    assert sources.transcript == str(third)
+    assert sources.used == [
+        "transcript: 0 requests, 0 replies",
+        "transcript of context 1: 1 exchange",
+        "transcript of context 0: 2 exchanges",
+    ]
+    assert sources.skipped == [], "an agent may die before it writes anything down"
+
+
+def test_what_a_context_before_a_clear_held_is_not_told_again(tmp_path: Path) -> None:
+    past = write(tmp_path / "1.jsonl", asks("Port it"), says("Done."))
+    path = write(tmp_path / "2.jsonl", asks("Now rest", 9))
+    session = after(past, path, turns=1)
+    left = replace(session, lineage=(replace(session.lineage[0], how="clear"),))
+    sources = Sources(left, Dialects().named("claude"))
+
+    sources.read_transcript(100_000)
+
+    assert [one.text for one in sources.exchanges] == ["Now rest"]
 
 
 def test_to_be_told_of_a_crash_is_no_work_yet(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sm.core import chapters, retelling
 from sm.core.chapters import Chapter
 from sm.core.cut_off import partial_work, still_to_do
-from sm.core.remains import CRASHED, Remains
+from sm.core.remains import AFRESH, AT_WORK, CRASHED, Remains
 from sm.core.retelling import NOTHING, Room, Told, When
 from sm.core.shortening import Item, brief, code, cut, fenced, listed, size
 from sm.core.spans import roughly
@@ -168,11 +168,8 @@ def _nothing(remains: Remains, room: Room) -> str:
 
 
 def _opening(remains: Remains) -> str:
-    task = "You were working on a task when your session" if remains.is_open else "Your session"
-    return (
-        f"{task} crashed. sm has started you again, in a fresh context: of what was before you know"
-        " only what stands here."
-    )
+    what = AT_WORK if remains.is_open else CRASHED
+    return f"{what}. {AFRESH}: of what was before you know only what stands here."
 
 
 def _facts(remains: Remains, when: When) -> str:

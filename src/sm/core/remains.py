@@ -7,11 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sm.core.crash import Crash
-from sm.core.exchange import Exchange, Role
+from sm.core.exchange import SM, Exchange, Role
 from sm.core.story import Request, Story
 
 CRASHED = "Your session crashed"
 """How a resumed agent is told so."""
+AT_WORK = "You were working on a task when your session crashed"
+AFRESH = "sm has started you again, in a fresh context"
+"""How an agent in a fresh context is told so."""
+WENT_ON = Exchange(
+    role=Role.ASKED, sender=SM, text=f"{CRASHED} here, and you went on in a fresh context."
+)
+"""In the place of all it was told then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +136,17 @@ class Remains:
             survivors=tuple(change(process) for process in self.survivors),
             background=tuple(change(task) for task in self.background),
         )
+
+
+def without_told(exchanges: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
+    """But for what a fresh context was told of those before it, where that stands first."""
+    told = next((n for n, e in enumerate(exchanges) if _is_told(e)), None)
+    return exchanges if told is None else exchanges[told + 1 :]
+
+
+def _is_told(exchange: Exchange) -> bool:
+    is_ours = exchange.role is Role.ASKED and exchange.sender == SM
+    return is_ours and exchange.text.startswith((f"{AT_WORK}. {AFRESH}", f"{CRASHED}. {AFRESH}"))
 
 
 def _is_note(exchange: Exchange) -> bool:

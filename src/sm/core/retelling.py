@@ -211,7 +211,7 @@ class _Telling:
         """In full but for what was printed."""
         match exchange.role:
             case Role.ASKED:
-                return self._asked(exchange)
+                return self._told(exchange, min(SUMMARY, self._room.size // 4))
             case Role.SAID:
                 limit = min(REPLY, self._room.size // 6)
                 return f"[you said]\n{cut(exchange.text, limit)}"
@@ -226,7 +226,7 @@ class _Telling:
     def _short(self, exchange: Exchange) -> str:
         match exchange.role:
             case Role.ASKED:
-                return self._asked(exchange)
+                return self._told(exchange, min(REPLY, self._room.size // 8))
             case Role.SAID:
                 return f"[you said]\n{brief(exchange.text, SHORT_REPLY)}"
             case Role.SUMMED:
@@ -236,6 +236,10 @@ class _Telling:
                 return called(exchange)
             case _:
                 return ""
+
+    def _told(self, exchange: Exchange, limit: int) -> str:
+        """By sm itself: nobody's own words, and mostly of what was before."""
+        return f"{self._head(exchange)}\n{cut(exchange.text, limit)}"
 
     def _asked(self, exchange: Exchange) -> str:
         return f"{self._head(exchange)}\n{exchange.text}"

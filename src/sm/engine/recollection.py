@@ -174,6 +174,8 @@ class Recollection:
             sources.used.append(f"what sm delivered: {count(len(delivered), 'message')}")
         begun = sources.exchanges[0].at if sources.exchanges else 0.0
         before = tuple(r for r in sources.story.requests if r.at < begun)
+        shown = {(one.text, one.at) for one in sources.exchanges}
+        carried = (*self.drafts.carried(session), *before)
         return Remains(
             name=session.name,
             context=session.context.number,
@@ -185,7 +187,7 @@ class Recollection:
             source=sources.source,
             is_older=sources.is_older,
             story=sources.story,
-            carried=(*self.drafts.carried(session), *before),
+            carried=tuple(r for r in carried if (r.text, r.at) not in shown),
             delivered=delivered,
             shown=sources.shown,
             handoff=document,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sm.core.exchange import Exchange, Role, with_ended
 from sm.core.ids import SessionId
-from sm.core.remains import Shown
+from sm.core.remains import WENT_ON, Shown, without_told
 from sm.core.retelling import replies, requests
 from sm.core.shortening import count
 from sm.core.state import PastContext, Session
@@ -60,7 +60,10 @@ class Sources:
         """Of the context it was in. Where nothing was said in that one, of the one it came from: an
         agent may die again before it is told anything."""
         self.flaw = self._read("transcript", self.session.context.transcript, room)
-        self._read_first(_still_current(self.session), room)
+        older = _recovered(self.session)
+        read = self._read_first(_still_current(self.session), room)
+        if self.transcript:
+            self._prepend(older[read:], room)
 
     def read_older(self, room: int) -> None:
         """Where nothing else tells anything: of a context that others came after."""
@@ -68,11 +71,38 @@ class Sources:
         self._read_first(recovered[len(_still_current(self.session)) :], room)
         self.is_older = bool(self.transcript)
 
-    def _read_first(self, contexts: tuple[PastContext, ...], room: int) -> None:
-        for past in contexts:
+    def _read_first(self, contexts: tuple[PastContext, ...], room: int) -> int:
+        """How many were tried."""
+        for tried, past in enumerate(contexts):
             if self.transcript:
-                return
-            self._read(f"transcript of context {past.number}", past.transcript, room)
+                return tried
+            self._read(_name(past), past.transcript, room)
+        return len(contexts)
+
+    def _prepend(self, contexts: tuple[PastContext, ...], room: int) -> None:
+        """What led to the context that was read, newest first: of a context before a crash it knows
+        only as much as it was told. A text within a text within a text would leave out ever more.
+        """
+        own, before = without_told(self.exchanges), tuple[Exchange, ...]()
+        for past in contexts:
+            left = room - sum(len(one.text) for one in (*before, *own))
+            if left <= 0:
+                break
+            before = (*self._exchanges_of(past, left), *before)
+        if before:
+            self.exchanges = (*before, *([WENT_ON, *own] if own else []))
+
+    def _exchanges_of(self, past: PastContext, room: int) -> tuple[Exchange, ...]:
+        file = Path(past.transcript or "")
+        try:
+            found = (
+                () if is_special(file) else without_told(self.dialect.read_exchanges(file, room))
+            )
+        except OSError as error:
+            self.skipped.append(f"{_name(past)}: {_why(error)}")
+            return ()
+        self.used += [f"{_name(past)}: {count(len(found), 'exchange')}"] if found else []
+        return found
 
     def _read(self, name: str, path: str | None, room: int) -> str | None:
         """What is wrong with it."""
@@ -189,6 +219,10 @@ def _was_only_told(session: Session) -> bool:
     was_told = any(r.message is not None and how == f"recovery {r.id}" for r in session.recoveries)
     is_alone = crash is not None and crash.busy and not crash.taken
     return was_told and is_alone and context.turns == 1 and context.usage is None
+
+
+def _name(past: PastContext) -> str:
+    return f"transcript of context {past.number}"
 
 
 def is_special(path: Path) -> bool:
