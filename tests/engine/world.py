@@ -636,7 +636,10 @@ class World:
 
 def _in_a_thread() -> None:
     """What may take long must not keep the event loop."""
-    loop = asyncio.get_running_loop()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return  # of an ordinary loop: a real one
     assert isinstance(loop, TimelapseLoop)
     assert loop.in_thread, "everything else waits for it"
 

@@ -521,12 +521,19 @@ def test_clean_exit_of_a_full_context_is_no_restart(desk: Desk) -> None:
     assert len(contexts(received)) == 1
 
 
+def _obstruct(run: Run) -> None:
+    """A script that was only deleted is written again."""
+    launch = next(run.folder.glob("*/bin/launch"))
+    launch.unlink()
+    launch.mkdir()
+
+
 def test_an_agent_that_cannot_be_started_again_is_said(desk: Desk) -> None:
     """Its program is gone when the next context is to begin: one line, and no silent end."""
     task = Task(folder=desk.folder / "task", steps=2, fills=(1,), pause=1.0)
     run = desk.run("--", "demo", *task.arguments)
     wait_until(task.contexts, 20, seen=run.report)
-    next(run.folder.glob("*/bin/launch")).unlink()
+    _obstruct(run)
 
     assert run.ended() == 1
     said = [text for text in run.shell.history().splitlines() if text.startswith("sm: ")]
@@ -541,7 +548,7 @@ def test_what_a_run_says_at_its_end_is_without_secrets() -> None:
         task = Task(folder=desk.folder / "task", steps=2, fills=(1,), pause=1.0)
         run = desk.run("--", "demo", *task.arguments)
         wait_until(task.contexts, 20, seen=run.report)
-        next(run.folder.glob("*/bin/launch")).unlink()
+        _obstruct(run)
 
         assert run.ended() == 1
         assert "/[redacted:word] is not there" in run.shell.history()
