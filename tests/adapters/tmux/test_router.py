@@ -266,7 +266,7 @@ async def test_a_pane_of_our_own_server_is_taken_there(
     router: TmuxRouter, terminal: TmuxTerminal, rig: Rig
 ) -> None:
     """A person started an agent beside ours: its id carries no server."""
-    pane = rig.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "sleep 100")
+    pane = rig.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "sleep", "100")
     command = ("display-message", "-p", "-t", pane, "#{pane_current_command}")
     await until_true(lambda: rig.tmux(*command) == "sleep")
 
