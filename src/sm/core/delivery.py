@@ -29,11 +29,12 @@ from sm.core.events import (
     TypingRefused,
 )
 from sm.core.ids import MessageId, PromptId
-from sm.core.message import Message, MessageState, Mode, Route, queue_order
+from sm.core.message import Message, MessageState, Mode, Route
 from sm.core.notices import notice
 from sm.core.reports import Hook
 from sm.core.state import Attempt, Blocked, Session, State, Step, Turn
 from sm.core.terminal import Obstacle, Place
+from sm.core.waiting import is_overdue, is_waiting, waiting
 
 Result = tuple[Session, tuple[Effect, ...]]
 
@@ -98,29 +99,6 @@ def overdue_expired(session: Session, now: float) -> Session:
                 message.moved(MessageState.EXPIRED, now, "not given before its deadline")
             )
     return session
-
-
-def is_overdue(message: Message, now: float) -> bool:
-    return message.expires_at is not None and message.expires_at <= now
-
-
-def is_waiting(session: Session, message: Message) -> bool:
-    """Whether nothing of the message has been given to the agent yet."""
-    in_hand = session.attempt is not None and session.attempt.message == message.id
-    return message.state is MessageState.QUEUED and not in_hand
-
-
-def _waiting(session: Session, now: float) -> list[Message]:
-    """Those that may be given now, first one first: in a handoff, only the prompt it ends with; in
-    a recovery, only what the agent is told first."""
-    waiting = (m for m in session.messages if is_waiting(session, m) and not is_overdue(m, now))
-    handoff, recovery = session.handoff, session.recovery
-    # While a recovery is open, no handoff has come further than its request.
-    if recovery is not None:
-        waiting = (m for m in waiting if m.id == recovery.message)
-    elif handoff is not None:
-        waiting = (m for m in waiting if m.id == handoff.message)
-    return sorted(waiting, key=queue_order)
 
 
 def accept(
@@ -206,10 +184,10 @@ def due(session: Session, now: float) -> Result:
         if attempt.step is Step.INTERRUPTING and session.turn is None:
             return _paste(session, attempt, now)
         return session, ()
-    waiting = _waiting(session, now)
-    if not waiting or session.timer("retry") is not None or not session.alive:
+    found = waiting(session, now)
+    if not found or session.timer("retry") is not None or not session.alive:
         return session, ()
-    return _begin(session, waiting[0], now)
+    return _begin(session, found[0], now)
 
 
 _OPEN_TO_PROMPTS = (State.IDLE, State.ROTATING, State.RECOVERING)
@@ -253,7 +231,7 @@ def answer_stop(session: Session, hook: Hook, now: float) -> Session:
     """A turn ended and the agent waits for our word: the next message keeps it going."""
     if session.stop_replies >= STOP_REPLIES_ALLOWED or session.leaving:
         return session
-    message = next(iter(_waiting(session, now)), None)
+    message = next(iter(waiting(session, now)), None)
     if message is None or not _may_answer(session, hook, Route.STOP_REPLY, message, now):
         return session
     session = replace(
@@ -269,7 +247,7 @@ def answer_stop(session: Session, hook: Hook, now: float) -> Session:
 
 def answer_tool(session: Session, hook: Hook, tool_use: str, now: float) -> Session:
     """A tool ended in a running turn: urgent news goes to the model beside its result."""
-    message = next(iter(_waiting(session, now)), None)
+    message = next(iter(waiting(session, now)), None)
     if message is None or message.mode is not Mode.URGENT or session.turn is None:
         return session
     if not _may_answer(session, hook, Route.TOOL_RESULT, message, now):

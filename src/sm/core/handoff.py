@@ -34,6 +34,7 @@ from sm.core.notices import derived_id, notice
 from sm.core.passage import AUTO, SELF, Filed, Handoff, HandoffState
 from sm.core.state import Session, State
 from sm.core.terminal import Obstacle
+from sm.core.waiting import is_waiting
 
 Result = tuple[Session, tuple[Effect, ...]]
 
@@ -106,7 +107,7 @@ def _unhurried(session: Session) -> Session:
 def _without_older_prompt(session: Session, now: float) -> Session:
     """A first prompt that its context did not take in time tells of an older document."""
     for message in session.messages:
-        if message.handoff is not None and delivery.is_waiting(session, message):
+        if message.handoff is not None and is_waiting(session, message):
             over = message.moved(MessageState.CANCELLED, now, "the agent hands over again")
             session = session.with_message(over)
     return session
@@ -343,7 +344,7 @@ def revived(session: Session, now: float) -> Session:
     # What was about to be given goes behind the first prompt.
     session = delivery.held_back(session)
     failure = session.message(_failure_id(session, given_up))
-    if failure is not None and delivery.is_waiting(session, failure):
+    if failure is not None and is_waiting(session, failure):
         over = failure.moved(MessageState.CANCELLED, now, "the context was cleared after all")
         session = session.with_message(over)
     again = given_up.moved(HandoffState.CLEARING, now, "revived", "its command took effect late")

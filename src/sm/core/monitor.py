@@ -16,6 +16,7 @@ from sm.core.message import Message, MessageState, Mode
 from sm.core.notices import derived_id, notice
 from sm.core.reports import ContextCompacted
 from sm.core.state import Compacted, Level, Limit, Session, State, Thresholds, Usage
+from sm.core.waiting import is_waiting
 
 Result = tuple[Session, tuple[Effect, ...]]
 
@@ -178,7 +179,7 @@ def switched(session: Session, now: float, *, on: bool) -> Result:
     if on:
         return checked(session, now)
     # What was not told yet is told when it is switched on again.
-    waiting = {m.id for m in session.messages if delivery.is_waiting(session, m)}
+    waiting = {m.id for m in session.messages if is_waiting(session, m)}
     told = tuple(n for n in session.context.alerted if _id(session, n) not in waiting)
     session = replace(session, context=replace(session.context, alerted=told))
     return _withdrawn(session, now, "the monitor was switched off", lambda _: True), ()
@@ -257,7 +258,7 @@ def _withdrawn(
     session: Session, now: float, why: str, is_moot: Callable[[Message], bool]
 ) -> Session:
     for message in session.messages:
-        is_warning = message.context is not None and delivery.is_waiting(session, message)
+        is_warning = message.context is not None and is_waiting(session, message)
         if is_warning and is_moot(message):
             over = message.moved(MessageState.CANCELLED, now, why)
             session = session.with_message(over)

@@ -1,9 +1,10 @@
 """Why a message has not arrived yet, in words for a person."""
 
-from sm.core.delivery import can_ring, is_waiting, rides_along
+from sm.core.delivery import can_ring, rides_along
 from sm.core.message import Message, MessageState, Mode, Route, queue_order
 from sm.core.state import Session, State
 from sm.core.terminal import Obstacle
+from sm.core.waiting import is_waiting
 
 
 def why_waiting(session: Session, message: Message) -> str | None:

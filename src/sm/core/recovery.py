@@ -19,6 +19,7 @@ from sm.core.passage import Filed
 from sm.core.reports import ContextStarted
 from sm.core.spans import exactly
 from sm.core.state import Session, Usage
+from sm.core.waiting import is_waiting
 
 Result = tuple[Session, tuple[Effect, ...]]
 
@@ -323,7 +324,7 @@ def is_early(session: Session, event: ContextStarted) -> bool:
 def _without_first_prompt(session: Session, now: float) -> Session:
     """Of a handoff that was cut: its document stands in what the agent is told now."""
     for message in session.messages:
-        if message.handoff is not None and delivery.is_waiting(session, message):
+        if message.handoff is not None and is_waiting(session, message):
             over = message.moved(MessageState.CANCELLED, now, "told in the recovery's own words")
             session = session.with_message(over)
     return session
@@ -404,7 +405,7 @@ def _without_older(session: Session, now: float) -> Session:
         # An agent that lives is told it all the same, however late.
         is_gone = session.exit is not None
         is_over = is_gone if under_way is None else message.recovery != under_way.id
-        if is_over and delivery.is_waiting(session, message):
+        if is_over and is_waiting(session, message):
             over = message.moved(MessageState.CANCELLED, now, "its recovery is over")
             session = session.with_message(over)
     return session

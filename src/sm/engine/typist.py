@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from sm.core import envelope
-from sm.core.delivery import is_overdue
 from sm.core.effects import (
     ClearContext,
     EraseCommand,
@@ -47,6 +46,7 @@ from sm.core.terminal import (
     Sign,
     View,
 )
+from sm.core.waiting import is_overdue
 from sm.engine.looking import look_at
 from sm.engine.ports import Clock, Dialects, Inbox, Processes, Terminal
 
