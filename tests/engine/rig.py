@@ -19,11 +19,12 @@ from sm.adapters.store.memory import MemoryStore
 from sm.core.crash import RecoveryRules
 from sm.core.events import DaemonStarted, Event, SessionRequested
 from sm.core.ids import ContextId, MessageId, SessionId
-from sm.core.journal import Entry
+from sm.core.journal import Entry, Recorded
 from sm.core.message import TYPING, Mode, Route, Way
 from sm.core.state import USUAL, Session, Thresholds, WalkAway
 from sm.engine.archivist import Archivist
 from sm.engine.drafts import Drafts
+from sm.engine.ended_calls import LastEvents
 from sm.engine.engine import Engine, HandoffRules
 from sm.engine.filing import Filing
 from sm.engine.mail import NewMessage
@@ -115,8 +116,18 @@ def tick(number: int = 1) -> DaemonStarted:
     return DaemonStarted(version=str(number))
 
 
+async def no_events(_session: SessionId, _limit: int) -> list[Recorded]:
+    """Of a session that nothing was reported of."""
+    return []
+
+
 def archivist_of(
-    world: World, kept: Path, *, largest: int = 1000, dialects: Dialects | None = None
+    world: World,
+    kept: Path,
+    *,
+    largest: int = 1000,
+    dialects: Dialects | None = None,
+    events: LastEvents = no_events,
 ) -> Archivist:
     """One that keeps its handoffs below this folder."""
     handoffs = HandoffFolders(lambda session: kept / session)
@@ -126,7 +137,10 @@ def archivist_of(
         clock=LoopClock(),
         redact=lambda text: text,
     )
-    return Archivist(world, handoffs, drafts, raw_log=NoFolders().raw_log, largest_document=largest)
+    return Archivist(
+        world, handoffs, drafts,
+        raw_log=NoFolders().raw_log, events=events, largest_document=largest,
+    )  # fmt: skip
 
 
 def person_of(world: World, kept: Path, log: Log) -> Person:

@@ -9,13 +9,16 @@ import pytest
 
 from sm.core.effects import CaptureArtifacts
 from sm.core.events import ArtifactsCaptured
-from sm.core.ids import HandoffId
+from sm.core.exchange import Deed
+from sm.core.ids import HandoffId, HookId, SessionId
 from sm.core.inline import LIMIT
+from sm.core.journal import Recorded
 from sm.core.passage import AUTO, DocumentError, Handoff
+from sm.core.reports import Hook, ToolEnded
 from sm.core.state import Session
 from sm.core.story import Request, Story
 from sm.engine.ports import Dialect
-from tests.core.samples import ADA, CAPTURING, HANDOFF, passing
+from tests.core.samples import ADA, CAPTURING, CONTEXT, HANDOFF, passing
 from tests.engine.rig import archivist_of
 from tests.engine.timelapse import LoopClock
 from tests.engine.world import Agent, ScriptedDialect, ScriptedDialects, World
@@ -230,3 +233,23 @@ async def test_for_a_handoff_that_is_over_nothing_is_written(study: Study) -> No
 
         assert (captured.handoff, captured.artifacts) == (HANDOFF, None)
     assert not (study.folder / ADA / "handoffs" / HANDOFF / "artifacts.json").exists()
+
+
+async def test_what_the_record_does_not_know_yet_is_in_the_document(alone: Study) -> None:
+    """The turn ended a moment ago, and its last command is not written down."""
+    hook = Hook(id=HookId("h"), name="PostToolUse", at=9e9, context=CONTEXT, prompt=None)
+    ended = ToolEnded(hook=hook, tool="Bash", failed=False, target="make step-7", deed=Deed.COMMAND)
+
+    async def events(session: SessionId, _limit: int) -> list[Recorded]:
+        return [Recorded(seq=1, session=session, at=9e9, event=ended)]
+
+    alone.archivist = archivist_of(
+        alone.world,
+        alone.folder,
+        largest=50_000,
+        dialects=TellingDialects(alone.world),
+        events=events,
+    )
+    captured = await alone.capture()
+
+    assert "- `make step-7` → ok" in Path(captured.document or "").read_text()

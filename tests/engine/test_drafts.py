@@ -123,7 +123,7 @@ async def test_what_was_asked_last_is_there_however_long_ago(
     """Contexts that were only handed on from one to the next are asked nothing."""
     session = having(tmp_path, "how it began", "what came then", "", "", "")
 
-    text = (await drafts.for_handoff(session, handoff(), "/kept")).text
+    text = (await drafts.for_handoff(session, handoff(), "/kept", ())).text
 
     assert "\nhow it began\n" in text
     assert "\nwhat came then\n" in text

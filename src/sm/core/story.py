@@ -4,8 +4,12 @@ Facts only, in the order of time; nothing here is a judgement of ours. An agent'
 part of it. How the facts become a document is not known here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+from sm.core.exchange import Deed, Exchange
+
+SAME_WITHIN = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,8 @@ class Unfinished:
     at: float
     id: str = ""
     """The agent's own name for it, where it gave one."""
+    call: str = ""
+    """The agent's own id of the call, where that is what has no end."""
 
 
 AGENT = "agent"
@@ -176,6 +182,45 @@ class Story:
             last_words=change(self.last_words),
             summaries=tuple(replace(one, text=change(one.text)) for one in self.summaries),
         )
+
+
+def with_ended(story: Story, ended: Sequence[Exchange]) -> Story:
+    """With the commands whose end the agent's hooks told of, and its transcript does not yet.
+
+    A transcript lags a moment behind: what is read at once lacks the last that was done.
+    """
+    halves = {one.call for one in story.unfinished if one.call}
+    late = [call for call in ended if call.call in halves or call.at > story.ended_at]
+    commands = {command.line: command for command in story.commands}
+    for call in late:
+        if call.deed is Deed.COMMAND and call.text and not _is_told(commands.get(call.text), call):
+            commands[call.text] = _again(commands.pop(call.text, None), call)
+    over = {call.call for call in late}
+    return replace(
+        story,
+        commands=tuple(commands.values()),
+        unfinished=tuple(one for one in story.unfinished if not one.call or one.call not in over),
+    )
+
+
+def _is_told(known: Command | None, call: Exchange) -> bool:
+    """A record may be a little older than the hook that tells of the same."""
+    return known is not None and abs(call.at - known.at) < SAME_WITHIN
+
+
+def _again(known: Command | None, call: Exchange) -> Command:
+    failed = call.result is not None and call.result.is_failed
+    before = known or Command(line=call.text, at=call.at, runs=0)
+    return replace(
+        before,
+        at=call.at,
+        runs=before.runs + 1,
+        failures=before.failures + failed,
+        is_failed=failed,
+        status=None,
+        seconds=None,
+        said="",
+    )
 
 
 def reworded(asked: tuple[Request, ...], change: Callable[[str], str]) -> tuple[Request, ...]:

@@ -12,6 +12,7 @@ from sm.core.launch import TerminalUnreachableError
 from sm.core.passage import AUTO, STANDARD_INPUT, DocumentError, Facts, Handoff, Kept
 from sm.core.state import Session
 from sm.engine.drafts import Drafts
+from sm.engine.ended_calls import LastEvents, ended_calls
 from sm.engine.ports import Handoffs, Terminal
 
 ESSENCE_FILE = "essence.md"
@@ -27,12 +28,14 @@ class Archivist:
         drafts: Drafts,
         *,
         raw_log: Callable[[SessionId], str],
+        events: LastEvents,
         largest_document: int,
     ) -> None:
         self._terminal = terminal
         self._handoffs = handoffs
         self.drafts = drafts
         self._raw_log = raw_log
+        self._events = events
         self._largest = largest_document
 
     async def keep(self, session: Session, handoff: HandoffId, source: Path) -> Kept:
@@ -81,7 +84,8 @@ class Archivist:
     async def _written(self, session: Session, handoff: Handoff) -> Kept | None:
         """The document sm writes, with what lies beside it; None where the disk takes nothing."""
         folder = self._handoffs.place(session.id, handoff.id)
-        written = await self.drafts.for_handoff(session, handoff, folder)
+        ended = await ended_calls(self._events, session.id, session.context.id)
+        written = await self.drafts.for_handoff(session, handoff, folder, ended)
         beside = {aside.name: aside.text for aside in written.asides}
         beside[ESSENCE_FILE] = written.essence
         try:

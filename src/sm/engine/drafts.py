@@ -11,11 +11,12 @@ from pathlib import Path
 from sm.core.channel import handoff_name
 from sm.core.draft import BUDGET, LATEST, SMALLEST, Around, Aside, Draft, Heading, compose
 from sm.core.earlier import Earlier, answered, is_telling, outcome
+from sm.core.exchange import Exchange
 from sm.core.ids import HandoffId
 from sm.core.inline import ESSENCE
 from sm.core.passage import AUTO, Handoff
 from sm.core.state import PastContext, Session
-from sm.core.story import Request, Story
+from sm.core.story import Request, Story, with_ended
 from sm.engine.cleaning import without_secrets
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Clock, Dialects, Handoffs
@@ -70,15 +71,23 @@ class Drafts:
             )
         return await asyncio.to_thread(self._of_session, session, Path(path), budget, name, folder)
 
-    async def for_handoff(self, session: Session, handoff: Handoff, folder: str) -> Written:
-        """What a handoff is made with; where nothing is on record, as much as is known."""
-        return await asyncio.to_thread(self._for_handoff, session, handoff, folder)
+    async def for_handoff(
+        self, session: Session, handoff: Handoff, folder: str, ended: Sequence[Exchange]
+    ) -> Written:
+        """What a handoff is made with; where nothing is on record, as much as is known.
 
-    def _for_handoff(self, session: Session, handoff: Handoff, folder: str) -> Written:
+        ``ended``: calls whose end its hooks told of.
+        """
+        return await asyncio.to_thread(self._for_handoff, session, handoff, folder, ended)
+
+    def _for_handoff(
+        self, session: Session, handoff: Handoff, folder: str, ended: Sequence[Exchange]
+    ) -> Written:
         try:
             story = self._story(Path(session.context.transcript or ""), (session.agent,))
         except (RefusedError, NotFoundError):
             story = Story()
+        story = with_ended(story, ended)
         heading = self._heading(session, handoff.id)
         story, around = self._clean(story, self._around(session, story))
         whole, essence = (

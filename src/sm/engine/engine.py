@@ -135,6 +135,7 @@ class Engine:
             handoffs,
             self.drafts,
             raw_log=folders.raw_log,
+            events=store.last_events,
             largest_document=handoff_rules.largest_document,
         )
         self.filing = Filing(

@@ -14,9 +14,7 @@ from sm.core.crash import Crash, Manner, Recovery, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.envelope import sanitise
 from sm.core.events import AgentRecovered, Event, RecoveryFailed, TerminalLost
-from sm.core.exchange import Exchange, Result, Role
 from sm.core.ids import ContextId, MessageId, RecoveryId, SessionId
-from sm.core.journal import Recorded
 from sm.core.launch import (
     AgentLine,
     LaunchFailedError,
@@ -24,9 +22,9 @@ from sm.core.launch import (
 )
 from sm.core.message import Message, Route
 from sm.core.recovery import chosen
-from sm.core.reports import ToolEnded
 from sm.core.state import Attempt, Session, Step
 from sm.core.terminal import Pane, Record
+from sm.engine.ended_calls import LastEvents, ended_calls
 from sm.engine.filing import Filing
 from sm.engine.launcher import Launcher, in_words
 from sm.engine.ports import Clock, Dialect, Dialects, Processes, Terminal
@@ -37,8 +35,6 @@ from sm.engine.sources import is_special
 READY_WITHIN = 15.0
 """An agent that is not ready by then makes room for the next one all the same."""
 LOOK_FOR_ROOM = 1.0
-REMEMBERED = 200
-"""Events before the crash in which calls of tools are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +85,7 @@ class Recoverer:
         sessions: Callable[[], Iterable[Session]],
         next_commit: Callable[[], Awaitable[None]],
         message: Callable[[MessageId], Awaitable[Message | None]],
-        events: Callable[[SessionId, int], Awaitable[list[Recorded]]],
+        events: LastEvents,
         keep_crash: Callable[[Session], Awaitable[None]],
         filing: Filing,
         name: Callable[[SessionId], str],
@@ -296,7 +292,7 @@ class Recoverer:
         known = Known(
             survivors=survivors,
             unrecorded=await self._unrecorded(session, crash),
-            ended=_calls(await self._events(session.id, REMEMBERED)),
+            ended=await ended_calls(self._events, session.id),
             taken_by=await self._taken_by(session, crash),
         )
         usage = session.context.usage
@@ -350,24 +346,6 @@ def _holds(dialect: Dialect, transcript: str, attempt: Attempt) -> bool:
         return not is_special(path) and dialect.search(path, attempt) is Record.HELD
     except OSError:
         return False
-
-
-def _calls(recorded: Sequence[Recorded]) -> tuple[Exchange, ...]:
-    """Of tools, as the agent's own hooks told of their end."""
-    ended = (one.event for one in recorded if isinstance(one.event, ToolEnded))
-    return tuple(
-        Exchange(
-            role=Role.CALLED,
-            text=event.target,
-            at=event.hook.at,
-            tool=event.tool,
-            deed=event.deed,
-            call=event.tool_use,
-            result=Result(is_failed=event.failed, is_recorded=False),
-        )
-        for event in ended
-        if not event.subagent
-    )
 
 
 def _had_work(session: Session) -> bool:

@@ -168,7 +168,7 @@ def test_a_call_without_a_result_is_half_done(tmp_path: Path) -> None:
     story = told(tmp_path, calls("Bash", "A", 4, command="sleep 30"))
 
     assert story.unfinished == (
-        Unfinished(kind="tool call without a result", what="sleep 30", at=START + 4),
+        Unfinished(kind="tool call without a result", what="sleep 30", at=START + 4, call="A"),
     )
     assert story.commands == ()
 

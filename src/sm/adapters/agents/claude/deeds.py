@@ -145,8 +145,8 @@ class Deeds:
     @property
     def unfinished(self) -> tuple[Unfinished, ...]:
         halves = [
-            Unfinished(kind=call.kind, what=call.described, at=seconds(call.at))
-            for call in self.open.values()
+            Unfinished(kind=call.kind, what=call.described, at=seconds(call.at), call=call_id)
+            for call_id, call in self.open.items()
         ]
         return tuple(sorted([*self._running.values(), *halves], key=lambda one: one.at))
 
