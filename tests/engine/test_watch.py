@@ -11,7 +11,7 @@ from sm.core.state import State
 from sm.core.terminal import Sign
 from sm.core.turn import STATUS_FOLLOWS_WITHIN
 from sm.engine.engine import Engine
-from sm.engine.watch import EVERY, SETTLED
+from sm.engine.watch import EVERY, OUTWEIGHED, SETTLED, STALE
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new
 from tests.engine.world import Agent
 
@@ -357,6 +357,30 @@ async def test_a_word_nobody_knows_sends_us_to_the_screen(telling: Seen) -> None
     await asyncio.sleep(5 * EVERY)
 
     assert (telling.count("StatusSeen"), telling.state()) == (0, State.IDLE)
+
+
+async def test_a_word_that_could_not_be_taken_back_is_outweighed_by_the_screen(
+    telling: Seen,
+) -> None:
+    """The disk was full when the turn ended: no hook, and the file says busy for ever."""
+    telling.agent.drawn = Sign.PROMPT
+    await asyncio.sleep(STALE - 5)
+    assert telling.state() is State.WORKING
+
+    await asyncio.sleep(5 + OUTWEIGHED + 4 * EVERY)
+
+    assert (telling.state(), telling.count("ScreenSeen")) == (State.IDLE, 1)
+
+
+async def test_a_screen_that_shows_work_now_and_then_outweighs_nothing(telling: Seen) -> None:
+    await asyncio.sleep(STALE)
+    for _ in range(10):
+        telling.agent.drawn = Sign.PROMPT
+        await asyncio.sleep(OUTWEIGHED / 2)
+        telling.agent.drawn = Sign.BUSY
+        await asyncio.sleep(2 * EVERY)
+
+    assert (telling.state(), telling.count("ScreenSeen")) == (State.WORKING, 0)
 
 
 # --- panes that were closed ------------------------------------------------------------------

@@ -26,6 +26,9 @@ EVERY = 0.75
 HURRIED = 0.1
 SETTLED = 0.4
 """A status this young may be a flash; the hook that goes with it may still be on its way."""
+STALE, OUTWEIGHED = 60.0, 10.0
+"""An agent that says for so long that it is busy, and calls no hook, may only have been unable to
+write another word: a disk was full. Its screen outweighs that if it shows the same for so long."""
 LINGERS = 5.0
 """A turn that ended so recently may go on: another hook may keep its agent from stopping."""
 WATCHED = frozenset({State.STARTING, State.WORKING, State.WAITING, State.UNKNOWN, State.RECOVERING})
@@ -56,7 +59,8 @@ class Watch:
         self._launcher = launcher
         self._processes = processes
         self._followed: dict[SessionId, tuple[int, int]] = {}
-        self._seen: dict[SessionId, Sign] = {}
+        self._seen: dict[SessionId, tuple[Sign, float]] = {}
+        """What each screen shows, and since when."""
         self._deaths: asyncio.Queue[SessionId] = asyncio.Queue()
 
     async def run(self) -> None:
@@ -188,26 +192,31 @@ class Watch:
 
     async def _look_safely(self, session_id: SessionId) -> None:
         try:
-            if not await self._look_at_status(self._loop.session(session_id)):
-                await self._look(session_id)
+            patience = await self._look_at_status(self._loop.session(session_id))
+            if patience is None:
+                self._seen.pop(session_id, None)
+            else:
+                await self._look(session_id, patience)
         except Exception as error:  # noqa: BLE001 - one session's oddity must not end the watching
             self._log.warning("A look failed", session=session_id, exc_info=error)
 
-    async def _look_at_status(self, session: Session) -> bool:
-        """Whether the agent itself says what it is doing: then its screen need not be read."""
+    async def _look_at_status(self, session: Session) -> float | None:
+        """None if the agent itself says what it is doing: then its screen need not be read. Else
+        for how long the screen must show the same."""
         pane, transcript = session.pane, session.context.transcript
         if session.lost or pane is None or transcript is None:
-            return False
+            return 0.0
         dialect = self._dialects.named(session.agent)
         status = dialect.read_status(pane.pid, pane.started, Path(transcript))
         if status is None or status.sign is Sign.UNKNOWN:
-            return False
-        is_settled = self._loop.clock.now() - status.at >= SETTLED
+            return 0.0
+        age = self._loop.clock.now() - status.at
+        is_settled = age >= SETTLED
         if (is_settled and _contradicts(status, session)) or _is_elsewhere(status, session):
             await self._tell(session.id, StatusSeen(status=status))
-        return True
+        return OUTWEIGHED if status.sign is Sign.BUSY and age >= STALE else None
 
-    async def _look(self, session_id: SessionId) -> None:
+    async def _look(self, session_id: SessionId, patience: float) -> None:
         try:
             view = await look_at(self._terminal, self._loop.session(session_id))
         except TerminalUnreachableError:
@@ -222,8 +231,11 @@ class Watch:
             return
         screen = self._dialects.named(session.agent).read_screen(view)
         # Twice in a row: a single look may catch a flash between two tool calls.
-        before, self._seen[session.id] = self._seen.get(session.id), screen.sign
-        if before is screen.sign and _contradicts(screen, session):
+        now = self._loop.clock.now()
+        before, since = self._seen.get(session.id, (None, now))
+        self._seen[session.id] = (screen.sign, since if before is screen.sign else now)
+        is_same = before is screen.sign and now - since >= patience
+        if is_same and _contradicts(screen, session):
             await self._tell(session.id, ScreenSeen(screen=screen))
 
 
