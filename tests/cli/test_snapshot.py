@@ -2,11 +2,14 @@
 
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from sm.api.types import SnapshotText, SnapshotView
 from tests.cli.conftest import refusal
-from tests.kit.sm import Sm
+from tests.kit.sm import Sm, sm_home
 from tests.kit.tmux import wait_until
 
 HEAD = re.compile(r"NAME +AGE +LINES +SIZE +WHY")
@@ -64,8 +67,16 @@ def test_json_has_exactly_the_documented_keys(sm: Sm) -> None:
     assert {**taken, "text": Path(taken["path"]).read_text()} == shown
 
 
-def test_a_terminal_that_is_gone_shows_its_last_one(sm: Sm) -> None:
+@pytest.fixture
+def own() -> Iterator[Sm]:
+    """A home begun now: no heartbeat keeps a snapshot beside those that are asked for."""
+    with sm_home() as sm:
+        yield sm
+
+
+def test_a_terminal_that_is_gone_shows_its_last_one(own: Sm) -> None:
     """And says so, in place of taking one."""
+    sm = own
     sm.run("new", "late", "--agent", "sh -c 'echo my last words; sleep 1000'")
     wait_until(lambda: "my last words" in sm.run("tail", "late"))
     assert refusal(sm, "snapshot", "late", "--show") == (
