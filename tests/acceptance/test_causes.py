@@ -177,10 +177,13 @@ def test_a_session_that_was_restored_empty_is_no_agent(sm: Sm) -> None:
     """As tmux-resurrect does: the same name, and a shell."""
     sm.new_demo("ada")
     socket = sm.health()["tmux"]
+    server = int(sm.tmux("display-message", "-p", "#{pid}"))
     sm.run("daemon", "stop")
 
     with private_tmux() as maker:
         maker.run("run-shell", f"tmux -S {socket} kill-server || :")
+        # Until it is gone it takes what comes, and then says nothing.
+        wait_until(lambda: ProcessTable().started(server) is None)
         maker.run("run-shell", f"tmux -S {socket} -f /dev/null new-session -d -s ada sh")
         sm.run("ls")
         cause, words = ended(sm)

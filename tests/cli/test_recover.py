@@ -40,7 +40,7 @@ def test_a_crashed_session_is_listed_and_brought_back(own: Sm) -> None:
     """With what was found, each step as it is proved, and where to look at it."""
     own.new_demo("tia")
     own.run("send", "tia", "%tool sleep 60", "--wait", "20")
-    own.wait_state("tia", "working")
+    own.wait_recorded("tia", "tool_use")
     crash(own, "tia")
 
     listed = own.run("recover")
@@ -69,6 +69,7 @@ def test_a_dry_run_shows_command_and_prompt_and_does_nothing(own: Sm) -> None:
     own.new_demo("tia")
     own.run("send", "tia", "port the parser", "--wait", "20")
     own.run("wait", "tia")
+    own.wait_recorded("tia", "Got it:")
     crash(own, "tia")
 
     resume = own.run("recover", "tia", "--dry-run")

@@ -109,6 +109,11 @@ class Sm:
     def wait_state(self, name: str, *states: str, timeout: float = 15) -> None:
         wait_until(lambda: self.state(name) in states, timeout=timeout)
 
+    def wait_recorded(self, name: str, words: str, timeout: float = 20) -> None:
+        """An agent keeps its record a moment later than it says so."""
+        record = Path(self.json("show", name)["context"]["transcript"])
+        wait_until(lambda: record.exists() and words.encode() in record.read_bytes(), timeout)
+
     def kill_worker(self) -> None:
         """What kill -9 does to the daemon."""
         with contextlib.suppress(ProcessLookupError):

@@ -126,8 +126,7 @@ class Rescue:
         self.ada.prompt(FIRST)
         wait_until(lambda: len(self.ada.api.main_requests()) == 1, 20, seen=self.ada.report)
         self.ada.settle()
-        # It keeps its record a moment later than it says so.
-        wait_until(self._is_on_record, 20, seen=self.ada.report)
+        self.sm.wait_recorded(self.ada.name, REPLY)
         if self.death.full:
             wait_until(lambda: (self.shown()["context"]["percent"] or 0) > 80, seen=self.ada.report)
         if self.death.doing is IDLE:
@@ -135,10 +134,6 @@ class Rescue:
         self.ada.prompt(ASKED[self.death.doing])
         wait_until(self._is_at_it, 20, seen=self.ada.report)
         self.ada.send("queued while it worked")
-
-    def _is_on_record(self) -> bool:
-        transcript = Path(self.shown()["context"]["transcript"])
-        return transcript.exists() and REPLY in transcript.read_text()
 
     def _is_at_it(self) -> bool:
         match self.death.doing:

@@ -19,7 +19,7 @@ from tests.prove.walkaway import configure
 
 MODEL = "claude-sonnet-4-6"
 KEPT = ("id", "name", "cwd", "arguments", "parent")
-SAY = "What is your variable"
+SAY, YES = "What is your variable", "Yes, that is so."
 
 
 @dataclass(slots=True)
@@ -50,6 +50,7 @@ class Crowd:
         for one in self.desks:
             one.settle()
             self.before[one.name] = self.shown(one)
+            self.sm.wait_recorded(one.name, YES)
 
     def shown(self, one: Desk) -> dict[str, Any]:
         found: dict[str, Any] = self.sm.json("show", one.name)
@@ -102,14 +103,15 @@ class Crowd:
         others = [other.name for other in self.desks if other is not one]
         mixed = any(f"I am {other}." in texts(last) for other in others)
         self.claim(f"{name}: nobody else's words", holds=not mixed)
-        said = f"value of {name}" in str(last.body["messages"])
-        self.claim(f"{name}: its tools have its variable", holds=said)
+        told = str(last.body["messages"])
+        self.claim(f"{name}: its tools told {told}", holds=f"value of {name}" in told)
 
 
 def answer(request: Request) -> Reply:
-    if SAY in request.prompt:
+    # It may have come with a hook: then it is no prompt.
+    if SAY in request.last_user_text:
         return Reply(tools=(ToolUse(name="Bash", input={"command": "echo $OF_THE_CALLER"}),))
-    return Reply(text="Yes.")
+    return Reply(text=YES)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +19,9 @@ def cem(web: Web) -> Iterator[str]:
     # Once it has written down anything at all, there is a record to go on with.
     web.sm.run("send", "cem", "hello", "--wait", "20", "--no-notify")
     web.sm.run("wait", "cem")
-    transcript = Path(web.sm.json("show", "cem")["context"]["transcript"])
-    wait_until(lambda: transcript.exists() and b'"assistant"' in transcript.read_bytes(), 20)
+    web.sm.wait_recorded("cem", '"assistant"')
     web.sm.run("send", "cem", "%work 60", "--wait", "20", "--no-notify")
-    wait_until(lambda: b"%work 60" in transcript.read_bytes(), 20)
+    web.sm.wait_recorded("cem", "%work 60")
     os.kill(web.sm.json("show", "cem")["pid"], signal.SIGKILL)
     web.sm.wait_state("cem", "crashed")
     yield session
@@ -54,8 +52,9 @@ def test_a_crashed_session_is_listed_planned_and_brought_back(web: Web, cem: str
     (recovery,) = shown()
     assert list(recovery) == list(RecoveryView.__annotations__)
     assert [step["step"] for step in recovery["steps"]] == ["asked", "started", "told", "done"]
-    metrics = web.call("GET", "/metrics").content.decode()
-    assert 'sm_recoveries_total{cause="signal",outcome="done",way="resume"}' in metrics
+    counted = b'sm_recoveries_total{cause="signal",outcome="done",way="resume"}'
+    # It is counted once it is stored.
+    wait_until(lambda: counted in web.call("GET", "/metrics").content)
 
 
 @pytest.mark.parametrize(
