@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from sm.redaction.matcher import Matcher, PlainMatcher, Re2Matcher, matcher
+from sm.redaction.matcher import LazyMatcher, Matcher, PlainMatcher, Re2Matcher, matcher
 from sm.redaction.rule import Rule, token
 
 BADGE = token("badge", "B-[0-9]{4}", "b-")
@@ -37,6 +37,29 @@ def test_rules_too_large_for_re2_are_done_by_python() -> None:
     large = Rule(kind="large", pattern=pattern, sign=pattern, is_own=True)
 
     assert isinstance(matcher([large]), PlainMatcher)
+
+
+def test_nothing_is_made_for_blocks_without_any_literal() -> None:
+    """Of most of what is shown it is known at once that there is nothing in it."""
+    lazy = LazyMatcher([BADGE, ROOM])
+
+    assert list(lazy.candidates(b"nothing")) == []
+    assert lazy._made is None
+    assert set(lazy.candidates(b"room 5")) == {1}
+    assert isinstance(lazy._made, Re2Matcher)
+
+
+@pytest.mark.parametrize(("text", "asked"), [(b"ASKED", True), (b"asked", False), (b"x-1", True)])
+def test_a_literal_in_capitals_is_sought_as_it_stands(text: bytes, *, asked: bool) -> None:
+    """Others in any case: patterns may have either."""
+    rules = [token("key", "SK[0-9]{4}", "SK"), token("badge", "X-[0-9]", "x-")]
+
+    assert any(True for _ in PlainMatcher(rules).candidates(text)) is asked
+
+
+def test_with_a_rule_that_has_no_literals_every_block_is_asked() -> None:
+    """The user's own have none."""
+    assert set(LazyMatcher(RULES).candidates(b"x1y seat 5")) == {2, 3}
 
 
 def test_every_rule_that_could_find_something_is_asked(made: Matcher) -> None:

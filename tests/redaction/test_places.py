@@ -44,6 +44,7 @@ ROLLED = "9fKd02LmQx71VbTz84Rw"
         ("command-password", f"sshpass -p '{PASSWORD}' ssh me@host"),
         ("command-password", f"mysqldump --user=me --password={PASSWORD} app"),
         ("command-password", f"smbclient //nas/share -U 'jane%{PASSWORD}'"),
+        ("command-password", f"smbclient //nas/share --user=jane%{PASSWORD}"),
         ("command-password", f"echo 'root:{PASSWORD}' | chpasswd"),
         ("command-password", f"echo {PASSWORD} | sudo -S apt update"),
         ("command-password", rf"printf '%s\n' '{PASSWORD}' | docker login --password-stdin"),

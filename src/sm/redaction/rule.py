@@ -31,7 +31,8 @@ class Rule:
     kind: str
     pattern: str
     literals: tuple[bytes, ...] = ()
-    """In lower case: a text without any of them has no such secret. Empty: nothing is certain."""
+    """A text without any of them has no such secret. Those in lower case are found in any case.
+    Empty: nothing is certain."""
     judge: Judge = whole
     unless: re.Pattern[bytes] | None = None
     """What must not stand before the secret, from a little before the find on."""
@@ -81,7 +82,7 @@ def token(
     return Rule(
         kind=kind,
         pattern=rf"(?m){FENCE}({pattern})",
-        literals=tuple(literal.lower().encode() for literal in literals),
+        literals=tuple(literal.encode() for literal in literals),
         judge=judge,
         sign=sign,
     )
@@ -92,7 +93,7 @@ def anywhere(kind: str, pattern: str, *literals: str) -> Rule:
     return Rule(
         kind=kind,
         pattern=f"({pattern})",
-        literals=tuple(literal.lower().encode() for literal in literals),
+        literals=tuple(literal.encode() for literal in literals),
         judge=rolled,
     )
 
@@ -102,6 +103,6 @@ def named(kind: str, names: str, value: str, *literals: str, judge: Judge = whol
     return Rule(
         kind=kind,
         pattern=rf"(?i)(?:{names}){ASSIGN}({value})",
-        literals=tuple(literal.lower().encode() for literal in literals),
+        literals=tuple(literal.encode() for literal in literals),
         judge=judge,
     )

@@ -84,7 +84,7 @@ PEOPLE = (
          r"hooks\.slack\.com\\?/(?:services|workflows|triggers)\\?/((?:[A-Za-z0-9+]|\\?/){30,90})"),
     # A user's number in base64 begins so.
     token("discord-token",
-          rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}{{21,25}}\.{TOKEN}{{6}}\.{TOKEN}{{27,38}}",
+          rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}{{21,25}}\.{TOKEN}{{6}}\.{TOKEN}{{27,38}}", ".",
           sign=rf"[MNO][DTjz][AEIMQUYcgk]{TOKEN}+\.{TOKEN}{{3}}"),
     Rule(kind="discord-webhook", literals=(b"/webhooks",), pattern=
          rf"discord(?:app)?\.com\\?/api\\?/(?:v[0-9]+\\?/)?webhooks\\?/[0-9]{{15,22}}\\?/"
@@ -94,7 +94,7 @@ PEOPLE = (
     # Behind /bot in an address, a digit follows a letter: no fence there.
     Rule(kind="telegram-token", literals=(b":aa",), pattern=
          rf"(?m)(?:{FENCE}|/bot)([0-9]{{8,10}}:AA{TOKEN}{{33}})"),
-    token("twilio-key", r"SK[0-9a-f]{32}\b", "sk"),
+    token("twilio-key", r"SK[0-9a-f]{32}\b", "SK"),
     named("twilio-key", rf"twilio{_NAME_REST}(?:token|secret|key)", r"[0-9a-f]{32}\b", "twilio"),
     token("sendgrid-key", rf"SG\.{TOKEN}{{16,32}}\.{TOKEN}{{32,}}", "sg."),
     token("mail-service-key", r"[0-9a-f]{32}-us[0-9]{1,2}\b", "-us", sign="[0-9a-f]-us[0-9]"),

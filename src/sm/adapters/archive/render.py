@@ -11,8 +11,10 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from avt import Vt
+if TYPE_CHECKING:
+    from avt import Vt
 
 CHUNK = 256 * 1024
 DEFAULT_SIZE = (220, 50)
@@ -62,6 +64,9 @@ def _rendered(raw: Path, sizes: Path, since: int) -> Iterator[str]:
     # The size it had there is the last one noted before.
     steps = [step for step in steps if step[0] <= since][-1:] + [s for s in steps if s[0] > since]
     cols, rows = (steps[0][1], steps[0][2]) if steps else DEFAULT_SIZE
+    # Not before there is something to draw: 1.3 MB.
+    from avt import Vt
+
     vt = Vt(cols, rows, 0)
     held = ""
     for offset, text in _pieces(raw, since, [offset for offset, _, _ in steps[1:]]):
@@ -80,14 +85,14 @@ def _whole(text: str) -> tuple[str, str]:
     return (text[: cut.start()], text[cut.start() :]) if cut else (text, "")
 
 
-def _fed(vt: Vt, text: str) -> Iterator[str]:
+def _fed(vt: "Vt", text: str) -> Iterator[str]:
     for part in _ERASED.split(text):
         if _ERASED.fullmatch(part):
             yield from _shown(vt)
         yield from (line.text.rstrip() for line in vt.feed_str(part)[1])
 
 
-def _shown(vt: Vt) -> list[str]:
+def _shown(vt: "Vt") -> list[str]:
     """The screen, without the empty rows below the last text."""
     shown = [line.text.rstrip() for line in vt.view()]
     while shown and not shown[-1]:
