@@ -86,5 +86,7 @@ def web() -> Iterator[Web]:
         gone = sm.new("gone")
         sm.run("kill", "gone")
         hello = sm.run("send", "ada", "hello", "--wait", "20").split()[0]
+        sm.run("wait", "ada")
+        sm.wait_recorded("ada", "Got it:")
         token = sm.home.token.read_text().strip()
         yield Web(sm, sm.health()["port"], token, ada, gone, hello)
