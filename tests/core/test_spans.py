@@ -9,7 +9,7 @@ from sm.core.spans import exactly, roughly
     ("seconds", "words"),
     [
         (-1, "0 seconds"), (0.9, "0 seconds"), (1.9, "1 second"), (59.9, "59 seconds"),
-        (120, "2 minutes"), (7300, "2 hours"), (200_000, "2 days"),
+        (60, "1 minute"), (120, "2 minutes"), (7300, "2 hours"), (200_000, "2 days"),
     ],
 )  # fmt: skip
 def test_times_are_as_rough_as_people_say_them(seconds: float, words: str) -> None:

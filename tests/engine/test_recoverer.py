@@ -7,20 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from sm.core.channel import Kind, NewHandoff, handoff_name
+from sm.core.channel import Kind, NewHandoff, Status, handoff_name
 from sm.core.crash import Manner, RecoveryRules, RecoveryState
 from sm.core.effects import RecoverAgent
 from sm.core.events import AgentRecovered, RecoveryFailed
 from sm.core.ids import RecoveryId, SessionId
-from sm.core.launch import AgentLine
+from sm.core.launch import AgentLine, PaneLaunch
 from sm.core.message import MessageState
 from sm.core.state import Session, State
+from sm.core.terminal import Pane
 from sm.engine.engine import Engine
+from sm.engine.handovers import Document
 from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN, _in_words
 from sm.redaction.redactor import Redactor
 from tests.engine.rig import ADA, BOB, TERMS, FlakyStore, Rig, said
 from tests.engine.timelapse import NOON
-from tests.engine.world import Agent
+from tests.engine.world import Agent, World
 
 ID = RecoveryId("r1")
 CUT = handoff_name(NOON, "0a1b2c3d")
@@ -142,6 +144,62 @@ async def test_a_handoff_that_was_cut_and_taken_over_is_left_to_whoever_has_it(
 
         assert f"Handoff {CUT} was under way and came to nothing" in waiting.told
         assert f"Handoff {CUT} was under way. bob has taken it over" in taken.told
+
+
+async def cut(rig: Rig, engine: Engine, document: Path) -> Agent:
+    """It died while its context was being handed over."""
+    agent = await rig.start_turn(engine)
+    document.write_text("Sweep the shop.\n")
+    await engine.handovers.request(
+        "ada", requester="ada", document=Document(source=str(document)), token="token of ada",
+        handoff_id=CUT,
+    )  # fmt: skip
+    agent.finish()
+    await rig.deliver(engine, agent)
+    while engine.filing.channels.get(CUT) is None:
+        await engine.loop.next_commit()
+    session = await died(rig, engine, agent)
+    assert session.crash is not None
+    assert session.crash.handoff == CUT
+    return agent
+
+
+def holder(engine: Engine) -> int | None:
+    """The process that has it, if any has."""
+    kept = engine.filing.channels.get(CUT)
+    assert kept is not None
+    return kept.claimed_pid if kept.status is Status.CLAIMED else None
+
+
+async def test_a_handoff_that_was_cut_is_held_for_whoever_is_told_of_it(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By us until its agent runs, then by that agent: nobody else may have it in between."""
+    held: list[int | None] = []
+    start = World.relaunch
+    async with rig.running() as engine:
+        agent = await cut(rig, engine, tmp_path / "handoff.md")
+
+        async def relaunch(world: World, launch: PaneLaunch) -> Pane:
+            held.append(holder(engine))
+            return await start(world, launch)
+
+        monkeypatch.setattr(World, "relaunch", relaunch)
+        await asked(engine)
+        await until(engine, RecoveryState.STARTED)
+
+        assert [*held, holder(engine)] == [engine.filing.pid, agent.pane.pid]
+
+
+async def test_a_handoff_that_nobody_could_be_told_of_waits_again(rig: Rig, tmp_path: Path) -> None:
+    async with rig.running() as engine:
+        await cut(rig, engine, tmp_path / "handoff.md")
+        rig.world.refuses_launch = True
+
+        await asked(engine)
+        await until(engine, RecoveryState.FAILED)
+
+        assert holder(engine) is None
 
 
 def test_what_the_system_refused_is_told_with_its_place() -> None:

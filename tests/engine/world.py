@@ -8,6 +8,7 @@ and writes what its model was given into its transcript a moment later.
 
 import asyncio
 import errno
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -660,6 +661,8 @@ class ProcessTable:
     def started(self, pid: int) -> int | None:
         if pid in self.trouble:
             raise self.trouble[pid]
+        if pid == os.getpid():
+            return STARTED
         server = self.world.server
         if server is not None and pid == server.pid:
             return self.world.server_tick
