@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sm.core import earlier
-from sm.core.earlier import Earlier, answered, outcome
+from sm.core.earlier import NEWEST, Earlier, answered, outcome
 from sm.core.shortening import size
 from sm.core.story import (
     Command,
@@ -102,6 +102,14 @@ def test_the_older_the_shorter_and_all_within_the_limit(limit: int) -> None:
     assert sizes[1:] == sorted(sizes[1:])
     assert "make 6-499" in text
     assert "Context 1," in text, "how it all began"
+
+
+def test_each_older_one_has_half_the_room() -> None:
+    text = told(*(full(n) for n in range(1, 5)))
+
+    _, older, old, newest = (size(part) for part in text.split("Context ")[1:])
+    assert newest > NEWEST * 0.9
+    assert older <= NEWEST / 4 < old <= NEWEST / 2
 
 
 def test_where_there_is_hardly_room_nothing_is_half_told() -> None:

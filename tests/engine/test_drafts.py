@@ -12,7 +12,7 @@ from sm.core.ids import HandoffId
 from sm.core.inline import ESSENCE
 from sm.core.state import PastContext, Session
 from sm.core.story import Command, Request, Story
-from sm.engine.drafts import Drafts
+from sm.engine.drafts import TOLD, Drafts
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Dialect
 from tests.core.samples import IDLE, handoff
@@ -127,6 +127,7 @@ async def test_what_was_asked_last_is_there_however_long_ago(
 
     assert "\nhow it began\n" in text
     assert "\nwhat came then\n" in text
+    assert [n for n in range(1, 6) if f"Context {n}, until" in text] == [1, 2, 4], "and the last"
 
 
 def worked(text: str, at: float) -> Story:
@@ -169,11 +170,16 @@ async def test_what_is_done_is_told_however_long_ago_and_in_however_little(
     names = [f"part {n} of a request that says something" for n in range(contexts)]
     session = having(tmp_path, *names)
 
-    for budget in (30_000, ESSENCE):
-        text = (await drafts.of_session(session, budget)).text
+    whole = (await drafts.of_session(session, 30_000)).text
+    for budget, text in (
+        (30_000, whole),
+        (ESSENCE, (await drafts.of_session(session, ESSENCE)).text),
+    ):
         told = [n for n in range(contexts) if f"`make {names[n]}`" in text]
         assert {0, *range(contexts - 3, contexts)} <= set(told), (budget, told)
         assert len(text.encode()) <= budget
+    before = [n for n in range(1, contexts) if f"Context {n}, until" in whole]
+    assert before == sorted({1, *range(max(1, contexts - TOLD), contexts)})
 
 
 @pytest.mark.parametrize("before", range(95, 145))

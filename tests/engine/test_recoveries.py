@@ -266,6 +266,10 @@ async def test_a_killed_run_is_not_ours_before_its_agent_would_report_to_us(rig:
         with pytest.raises(OSError, match="No space left"):
             await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
         rig.folders.full = False
+        rig.folders.trouble = OSError(errno.EMFILE, "Too many open files")
+        with pytest.raises(OSError, match="Too many open files"):
+            await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
+        rig.folders.trouble = None
 
         again = await engine.recoveries.inherit(killed, NOTHING, evidence="it was killed")
 
