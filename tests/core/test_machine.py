@@ -58,8 +58,11 @@ from sm.engine.launcher import Launcher
 from sm.engine.reader import Reader
 from sm.engine.typist import Typist
 from sm.engine.watch import SETTLED, WATCHED
+from tests.engine.agent import Agent
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import Inboxes, NoFolders
 from tests.engine.timelapse import NOON, TimelapseLoop
-from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 ADA = SessionId("ada")
 DRAFT = "a person's words"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sm.core.terminal import Obstacle, Sign
-from tests.engine.world import Agent
+from tests.engine.agent import Agent
 
 
 def gone(agent: Agent) -> None:

@@ -32,8 +32,11 @@ from sm.engine.ports import Dialects, Snapshots, Store
 from sm.engine.recoveries import RecoveryTerms
 from sm.engine.sessions import NewSession
 from sm.engine.snapshots import SnapshotRules
+from tests.engine.agent import Agent
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import Inboxes, NoFolders
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 ADA, BOB = SessionId("ada"), SessionId("bob")
 

@@ -31,6 +31,8 @@ from sm.engine.recollection import Recollection
 from sm.engine.recoverer import Recoverer
 from sm.engine.telling import Telling
 from sm.engine.typist import Typist
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import Inboxes, NoFolders
 from tests.engine.rig import (
     ADA,
     BOB,
@@ -43,7 +45,7 @@ from tests.engine.rig import (
     requested,
 )
 from tests.engine.timelapse import NOON, LoopClock
-from tests.engine.world import Inboxes, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 
 class Stage:

@@ -11,8 +11,8 @@ from sm.core.terminal import AgentStatus, Sign
 from sm.engine.engine import Engine
 from sm.engine.naming import RefusedError
 from sm.engine.sessions import NewAdoption
+from tests.engine.agent import STARTED, Agent
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, said
-from tests.engine.world import STARTED, Agent
 
 pytestmark = pytest.mark.anyio
 STRANGER = SessionId("stranger")

@@ -19,9 +19,11 @@ from sm.core.state import Session
 from sm.core.story import Request, Story
 from sm.engine.ports import Dialect
 from tests.core.samples import ADA, CAPTURING, CONTEXT, HANDOFF, passing
+from tests.engine.agent import Agent
+from tests.engine.dialects import ScriptedDialect, ScriptedDialects
 from tests.engine.rig import archivist_of
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, ScriptedDialect, ScriptedDialects, World
+from tests.engine.world import World
 
 CAPTURE = CaptureArtifacts(handoff=HANDOFF)
 

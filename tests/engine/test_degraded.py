@@ -11,7 +11,8 @@ from sm.core.state import Exit, Session, State, Usage, WalkAway
 from sm.core.usage import OVERDUE_TOOLS, STATUSLINE, TRANSCRIPT
 from sm.engine.degraded import PATIENCE, degraded
 from tests.core.samples import ADA, GENERIC, IDLE, NOON, after, brought_back, stopped
-from tests.engine.world import ScriptedDialect, World
+from tests.engine.dialects import ScriptedDialect
+from tests.engine.world import World
 
 WELL = replace(IDLE, ways=tuple(Way(route=route) for route in Route), bell=True)
 SAMPLE = Usage(tokens=5, window=9, model="", source=STATUSLINE, at=NOON)

@@ -16,8 +16,9 @@ from sm.engine.drafts import TOLD, Drafts
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.ports import Dialect
 from tests.core.samples import IDLE, handoff
+from tests.engine.dialects import ScriptedDialect, ScriptedDialects
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import ScriptedDialect, ScriptedDialects, World
+from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
 LONG = "x" * 9_000

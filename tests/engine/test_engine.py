@@ -16,9 +16,9 @@ from sm.core.state import State
 from sm.engine.engine import Engine
 from sm.engine.loop import UnknownSessionError
 from sm.engine.ports import Store
+from tests.engine.folders import NoFolders
 from tests.engine.rig import ADA, BOB, DiskFullError, FlakyStore, Rig, new, said, tick
 from tests.engine.timelapse import TimelapseLoop
-from tests.engine.world import NoFolders
 
 FIRST = said().id
 

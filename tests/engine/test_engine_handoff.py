@@ -15,8 +15,8 @@ from sm.core.state import State
 from sm.core.terminal import Sign
 from sm.engine.engine import Engine
 from sm.engine.handovers import Document
+from tests.engine.agent import Agent
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new, said
-from tests.engine.world import Agent
 
 FIRST = HandoffId("a" * 12)
 ALL = tuple(Way(route=route) for route in Route)

@@ -15,8 +15,11 @@ from sm.engine.adoption import Adopter
 from sm.engine.inquest import LEAVES_WITHIN, Inquest
 from sm.engine.launcher import Launcher
 from tests.core.samples import ADA, IDLE, brought_back
+from tests.engine.agent import STARTED, Agent
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import NoFolders
 from tests.engine.timelapse import NOON, LoopClock
-from tests.engine.world import STARTED, Agent, NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 HOUR = 3600.0
 

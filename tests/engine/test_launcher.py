@@ -24,8 +24,10 @@ from sm.core.passage import HandoffState
 from sm.core.state import Session
 from sm.engine.launcher import DEATH_SHOWN_WITHIN, Launcher, in_words
 from tests.core.samples import ADA, HANDOFF, IDLE, handoff
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import NoFolders
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import NoFolders, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 NEW = replace(IDLE, pane=None)
 AGAIN = RelaunchAgent(handoff=HandoffId(HANDOFF))

@@ -30,8 +30,10 @@ from sm.engine.ports import (
     Store,
     Terminal,
 )
+from tests.engine.dialects import ScriptedDialect, ScriptedDialects
+from tests.engine.folders import Inboxes
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Inboxes, ProcessTable, ScriptedDialect, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 FITS = [
     (Store, MemoryStore),

@@ -11,8 +11,9 @@ from sm.core.usage import TRANSCRIPT
 from sm.engine.ports import Dialect
 from sm.engine.reader import Reader
 from tests.core.samples import CONTEXT, IDLE, NOON
+from tests.engine.dialects import ScriptedDialect, ScriptedDialects
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import ScriptedDialect, ScriptedDialects, World
+from tests.engine.world import World
 
 pytestmark = pytest.mark.anyio
 FOUND = Usage(tokens=5_000, window=None, model="opus", source=TRANSCRIPT, at=1.0)

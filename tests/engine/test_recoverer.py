@@ -20,9 +20,10 @@ from sm.engine.engine import Engine
 from sm.engine.handovers import Document
 from sm.engine.recoverer import LOOK_FOR_ROOM, READY_WITHIN, _in_words
 from sm.redaction.redactor import Redactor
+from tests.engine.agent import Agent
 from tests.engine.rig import ADA, BOB, TERMS, FlakyStore, Rig, said
 from tests.engine.timelapse import NOON
-from tests.engine.world import Agent, World
+from tests.engine.world import World
 
 ID = RecoveryId("r1")
 CUT = handoff_name(NOON, "0a1b2c3d")

@@ -15,8 +15,8 @@ from sm.engine.engine import Engine
 from sm.engine.naming import RefusedError
 from sm.engine.recoveries import Past
 from tests.core.samples import message
+from tests.engine.agent import Agent
 from tests.engine.rig import ADA, BOB, TERMS, DiskFullError, FlakyStore, Rig, new
-from tests.engine.world import Agent
 
 ID = RecoveryId("r1")
 NOTHING = Past(messages=(), handoffs=())

@@ -15,8 +15,8 @@ from sm.engine.engine import Engine
 from sm.engine.handovers import Document
 from sm.engine.naming import RefusedError
 from sm.engine.reports import ENDED, HELD
+from tests.engine.agent import Agent
 from tests.engine.rig import ADA, DiskFullError, FlakyStore, Rig, new, said
-from tests.engine.world import Agent
 
 FIRST = said().id
 ALL = tuple(Way(route=route) for route in Route)

@@ -20,9 +20,10 @@ from sm.engine.engine import Engine
 from sm.engine.naming import NotFoundError, RefusedError
 from sm.engine.sessions import NewAdoption
 from sm.engine.snapshots import LEISURE, LONGEST_REST, SnapshotRules
+from tests.engine.agent import Agent
+from tests.engine.folders import NoFolders
 from tests.engine.rig import ADA, BOB, TERMS, Rig, new
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import Agent, NoFolders
 
 INTERVAL = SnapshotRules().interval
 SOON = DRAWN + 1.0

@@ -24,6 +24,9 @@ from sm.core.state import Attempt, Context, Session, Step, Turn
 from sm.core.terminal import NoteState, Obstacle, Place, Sign
 from sm.engine.typist import LOOK_EVERY, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, GENERIC, HELLO, IDLE, MARK, NOON
+from tests.engine.agent import PASTED, Agent
+from tests.engine.dialects import ScriptedDialects
+from tests.engine.folders import Inboxes
 from tests.engine.obstacles import (
     OBSTACLES,
     busy,
@@ -32,7 +35,7 @@ from tests.engine.obstacles import (
     gone,
 )
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import PASTED, Agent, Inboxes, ProcessTable, ScriptedDialects, World
+from tests.engine.world import ProcessTable, World
 
 PASTE = PasteText(mark=MARK, message=HELLO.id)
 ENTER = PressEnter(mark=MARK, message=HELLO.id, number=1)

@@ -24,20 +24,15 @@ from sm.core.terminal import Obstacle, Sign, View
 from sm.engine.ports import Dialect
 from sm.engine.typist import DRAWN_WITHIN, SHOWN_WITHIN, Typist
 from tests.core.samples import ADA, CLEAR_MARK, CLEARING, NOON, PROMPTING, passing, wake
+from tests.engine.agent import PASTED, Agent
+from tests.engine.dialects import ScriptedDialect, ScriptedDialects
+from tests.engine.folders import Inboxes
 from tests.engine.obstacles import (
     OBSTACLES,
     busy,
 )
 from tests.engine.timelapse import LoopClock
-from tests.engine.world import (
-    PASTED,
-    Agent,
-    Inboxes,
-    ProcessTable,
-    ScriptedDialect,
-    ScriptedDialects,
-    World,
-)
+from tests.engine.world import ProcessTable, World
 
 CLEAR = ClearContext(mark=CLEAR_MARK, number=1)
 AGAIN = ClearContext(mark=CLEAR_MARK, number=2)

@@ -12,8 +12,8 @@ from sm.core.terminal import Sign
 from sm.core.turn import STATUS_FOLLOWS_WITHIN
 from sm.engine.engine import Engine
 from sm.engine.watch import EVERY, OUTWEIGHED, SETTLED, STALE
+from tests.engine.agent import Agent
 from tests.engine.rig import ADA, BOB, FlakyStore, Rig, new
-from tests.engine.world import Agent
 
 
 class Seen:

@@ -70,3 +70,13 @@ class LoopClock:
 
     def now(self) -> float:
         return NOON + asyncio.get_running_loop().time()
+
+
+def in_a_thread() -> None:
+    """What may take long must not keep the event loop."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return  # of an ordinary loop: a real one
+    assert isinstance(loop, TimelapseLoop)
+    assert loop.in_thread, "everything else waits for it"
