@@ -162,6 +162,13 @@ class Sm:
         )
         table = ProcessTable()
         living = [one for pid in listed.stdout.split() for one in table.tree(int(pid))]
+        # tmux would wait for those of killed daemons.
+        clients = subprocess.run(
+            [*tmux, "list-clients", "-F", "#{client_pid}"], capture_output=True, check=False
+        )
+        for pid in clients.stdout.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
         subprocess.run([*tmux, "kill-server"], capture_output=True, check=False)
         with contextlib.suppress(NeverHappenedError):
             wait_until(lambda: all(table.started(p.pid) != p.started for p in living), 3)

@@ -7,6 +7,7 @@ lost and nothing arrives twice. Everything happens in a folder of its own that i
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -90,21 +91,61 @@ def _own_home(*, keep: bool) -> Iterator[Home]:
 
 
 def _clean_up(home: Home, folder: Path) -> None:
+    # Asked to leave twice, it would leave half of it behind.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     # The daemon first: it would start its tmux server again.
-    with contextlib.suppress(StartError):
-        starting.stop(home)
-    _end_tmux(home.tmux_socket("sm"))
-    # The last hooks of the ended agents may still write there.
-    deadline = time.monotonic() + 5.0
-    while folder.exists() and time.monotonic() < deadline:
+    with _without_daemon(home):
+        _end_tmux(home.tmux_socket("sm"))
+        # The last hooks of the ended agents may still write there.
+        deadline = time.monotonic() + 5.0
+        while (late := _at_home(folder)) and time.monotonic() < deadline:
+            for pid in late:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGTERM)
+            time.sleep(0.05)
         shutil.rmtree(folder, ignore_errors=True)
-        time.sleep(0.1)
-    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _without_daemon(home: Home) -> Iterator[None]:
+    """It ends, and whatever an agent is just about to send begins no other."""
+    lock, is_ours = None, False
+    with contextlib.suppress(StartError, OSError):
+        while not is_ours:
+            starting.stop(home)
+            lock = lock or os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_ours = True
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _at_home(folder: Path) -> list[int]:
+    """Processes that were started with this home, where the system tells."""
+    mark, found = os.fsencode(f"SM_HOME={folder}"), []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in process.joinpath("environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return found
 
 
 def _end_tmux(name: str) -> None:
     """End the story's tmux server, and return when it is gone with all that ran in it."""
     told = _tmux(name, "display-message", "-p", "#{pid} #{socket_path}").split(" ", 1)
+    for client in _tmux(name, "list-clients", "-F", "#{client_pid} #{client_control_mode}").split(
+        "\n"
+    ):
+        # Of a killed daemon: tmux would wait for it.
+        pid, _, is_control = client.partition(" ")
+        if is_control == "1":
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
     _tmux(name, "kill-server")
     if len(told) != 2 or not told[0].isdigit():
         return

@@ -6,7 +6,9 @@ at what happened: the command may have run.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
 
 from sm.adapters.tmux.blocks import Block
 from sm.adapters.tmux.errors import TmuxError
@@ -24,6 +26,7 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 LEAVES_WITHIN = 3.0
 """How long a server that is ending may keep its socket from the next one."""
+CLIENT = "#{client_pid} #{client_control_mode}"
 PLACEHOLDER = ("sleep", "2147483647")
 """Keeps a window open and does nothing; two arguments, so that no shell is started for it."""
 
@@ -181,8 +184,13 @@ class ControlClient:
         )
         try:
             async with asyncio.timeout(self._deadline):
-                blocks = await wire.request(("display-message", "-p", SERVER))
-            self.server = read_server(lines_of(blocks)[0][0])
+                blocks = await wire.request(
+                    ("display-message", "-p", SERVER),
+                    ("list-clients", "-t", f"={self._anchor}", "-F", CLIENT),
+                )
+            told, clients = lines_of(blocks)
+            self.server = read_server(told[0])
+            _end_others(clients, wire.pid)
         except BaseException as error:
             wire.close()
             await wire.wait_closed()
@@ -218,6 +226,16 @@ class ControlClient:
 
     def _pass_on(self, line: str) -> None:
         self.on_notice(line)
+
+
+def _end_others(clients: Iterable[str], own: int | None) -> None:
+    """Those that daemons left behind which were killed. Of an answer that nobody reads any more,
+    tmux never gets rid: the client stays for good, and keeps the server from coming to its end."""
+    for client in clients:
+        pid, _, is_control = client.partition(" ")
+        if is_control == "1" and int(pid) != own:
+            with contextlib.suppress(OSError):
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def lines_of(blocks: list[Block]) -> list[list[str]]:

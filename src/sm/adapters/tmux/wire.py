@@ -62,6 +62,11 @@ class Wire(asyncio.SubprocessProtocol):
         assert self._transport is not None, "made before anybody has the wire"
         return cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
 
+    @property
+    def pid(self) -> int | None:
+        """Of the client."""
+        return None if self._transport is None else self._transport.get_pid()
+
     def close(self) -> None:
         """Give the connection up. Whoever waits is told; what was sent may still be done."""
         self._lose()
