@@ -152,6 +152,16 @@ def test_without_tmux_the_words_say_what_to_install(
     assert "nobody" not in sm.run("ls", "--all")
 
 
+@pytest.mark.parametrize("prompt", ["", "  ", "-"])
+def test_an_empty_prompt_is_refused(sm: Sm, prompt: str) -> None:
+    """Whoever gave one waits for work; nothing is started."""
+    done = sm.start("new", "idler", "--prompt", prompt, input="")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "empty" in done.stderr
+    assert refusal(sm, "show", "idler")[0] == 1
+
+
 def test_the_prompt_may_come_from_standard_input(sm: Sm) -> None:
     """As a message may."""
     sm.run("new", "piped", "--prompt", "-", input="from a pipe")

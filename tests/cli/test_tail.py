@@ -50,3 +50,13 @@ def test_following_prints_again_when_the_screen_changes(sm: Sm) -> None:
 def test_an_ended_session_has_no_screen(sm: Sm) -> None:
     """Its past can be read."""
     assert refusal(sm, "tail", "gone") == (1, "gone's terminal is gone. See: sm log gone")
+
+
+def test_a_reader_that_leaves_ends_it_though_nothing_changes(sm: Sm) -> None:
+    sm.run("new", "quiet", "--agent", "cat")
+    line = f"{SM} tail quiet -f | head -1"
+    done = subprocess.run(
+        ["sh", "-c", line], env=sm.environment, timeout=20, capture_output=True, text=True
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

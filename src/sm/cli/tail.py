@@ -1,6 +1,9 @@
 """What a session's screen shows now; with -f, again each time it changes."""
 
 import argparse
+import errno
+import os
+import select
 import sys
 import time
 from typing import cast
@@ -31,7 +34,16 @@ def run(args: argparse.Namespace) -> int:
         shown = screen["lines"]
         if not args.follow:
             return 0
-        time.sleep(EVERY)
+        _pause()
+
+
+def _pause() -> None:
+    """A reader that leaves is not waited for until there is more to read."""
+    output = select.poll()
+    output.register(sys.stdout, 0)
+    if any(state & select.POLLERR for _, state in output.poll(0)):
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+    time.sleep(EVERY)
 
 
 def _draw(lines: list[str], *, again: bool) -> None:

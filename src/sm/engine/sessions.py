@@ -144,7 +144,7 @@ class Sessions:
         except LaunchFailedError as error:
             raise RefusedError(str(error)) from None
         self._refuse_handover(request)
-        first = self._message(request.id, request.prompt) if request.prompt else None
+        first = None if request.prompt is None else self._message(request.id, request.prompt)
         own = {**self._folders.with_sm(environment), **self._identity(request.id)}
         try:
             await asyncio.to_thread(self._folders.prepare, request.id, line, own, request.cwd)
