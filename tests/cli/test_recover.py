@@ -129,14 +129,15 @@ def test_a_person_at_a_terminal_is_asked(own: Sm) -> None:
     assert own.state("tia") == "crashed"
 
 
-def test_two_that_ask_for_all_at_once_are_both_done(own: Sm) -> None:
+@pytest.mark.parametrize("which", ["--all", "tia tom"])
+def test_two_that_ask_for_the_same_at_once_are_both_done(own: Sm, which: str) -> None:
     """What they asked for is so in the end, whoever was first."""
     for name in ("tia", "tom"):
         own.new_demo(name)
         crash(own, name)
     both = [
         subprocess.Popen(
-            [str(SM), "recover", "--all"], env=own.environment, stdin=subprocess.DEVNULL,
+            [str(SM), "recover", *which.split()], env=own.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )
         for _ in range(2)

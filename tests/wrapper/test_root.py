@@ -679,16 +679,29 @@ def test_a_folder_that_cannot_be_written_is_refused(desk: Desk) -> None:
     assert str(desk.base) in said
 
 
-def test_a_full_disk_is_refused(desk: Desk) -> None:
-    with _mounted(desk.base, "size=64k"):
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ("64k", "No space left on device. Make room there, and try again."),
+        ("200k", "Check free space and that no other program holds the file."),
+    ],
+)
+def test_a_full_disk_is_refused(desk: Desk, size: str, words: str) -> None:
+    """However far it came: of a run that was never begun nothing is left."""
+    with _mounted(desk.base, f"size={size}"):
         desk.home.config.write_text("")
         with (desk.base / "filler").open("wb") as filler:
-            _fill(filler.fileno())
+            if size == "64k":
+                _fill(filler.fileno())
+            else:
+                filler.write(bytes(140_000))
         code, said = _refused(desk, "--", "demo")
+        left = [*desk.home.state.glob("runs/*")]
 
+    assert left == []
     assert code == 2
     assert str(desk.base) in said
-    assert said.endswith("No space left on device. Make room there, and try again.")
+    assert said.endswith(words)
 
 
 def test_a_disk_that_fills_up_later_changes_no_exit_code(desk: Desk) -> None:

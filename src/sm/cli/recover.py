@@ -198,9 +198,10 @@ def _bring_back(daemon: Client, names: Sequence[str], args: argparse.Namespace) 
             asked.append(_ask(daemon, name, args.way))
             done.note(f"{asked[-1]['name']} ({asked[-1]['id']}) is being brought back.")
         except RefusedError as error:
-            there = _on_its_way(daemon, name) if args.all else None
-            if there is not None:
-                asked += [there] if there["state"] == "recovering" else []
+            there = _on_its_way(daemon, name) if args.all or args.way is None else None
+            is_coming = there is not None and there["state"] == "recovering"
+            if there is not None and (is_coming or args.all):
+                asked += [there] if is_coming else []
                 continue
             if len(names) == 1:
                 raise

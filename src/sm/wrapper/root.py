@@ -37,6 +37,7 @@ from sm.api.runs import (
     Run,
     RunRequest,
     home_of_run,
+    is_run,
     name_of_run,
     names_of_runs,
     sockets_of_runs,
@@ -89,22 +90,28 @@ def main(request: RunRequest) -> int:
         return WRONG
     # For files that libraries make; ours are closed to others by themselves.
     os.umask(0o077)
+    own: Home | None = None
     try:
         home = Home.from_environment()
+        own = home_of_run(home, asked["id"])
         home.make()
         settings = load(home.config)
-        run_home = home_of_run(home, asked["id"])
-        run_home.make()
-        configure(run_home, settings)
-        return _run(Wrapper(home, run_home, settings, asked, around))
+        own.make()
+        configure(own, settings)
+        return _run(Wrapper(home, own, settings, asked, around))
     except (RefusedError, ChannelError, NameRefusedError) as error:
         # Nothing ran: there is nothing to keep.
-        shutil.rmtree(home_of_run(home, asked["id"]).base, ignore_errors=True)
+        _discard(own)
         return _complain(error, FAILED)
-    except OSError as error:
-        return _complain(_explained(error), WRONG)
-    except (ConfigError, HomeError, StoreError) as error:
-        return _complain(error, WRONG)
+    except (OSError, ConfigError, HomeError, StoreError) as error:
+        if own is not None and not is_run(own):
+            _discard(own)
+        return _complain(_explained(error) if isinstance(error, OSError) else error, WRONG)
+
+
+def _discard(own: Home | None) -> None:
+    if own is not None:
+        shutil.rmtree(own.base, ignore_errors=True)
 
 
 def _explained(error: OSError) -> Exception:
