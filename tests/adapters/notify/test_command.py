@@ -3,11 +3,13 @@
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from sm.adapters.notify.command import run_command
+from tests.kit.tmux import wait_until
 
 pytestmark = pytest.mark.anyio
 WORDS = "ada crashed; $(touch x) `y` \"z\" 'ü'"
@@ -50,8 +52,9 @@ async def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Path
     why = await run_command(str(file), "x", within=1.0)
 
     assert (why, time.monotonic() - began < 5) == ("it did not end within 1 s and was ended", True)
-    for pid in pids.read_text().split():
-        assert _is_over(int(pid))
+    for pid in map(int, pids.read_text().split()):
+        # Killed is not dead at once.
+        wait_until(partial(_is_over, pid))
 
 
 def _is_over(pid: int) -> bool:
