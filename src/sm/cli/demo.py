@@ -111,13 +111,16 @@ def _clean_up(home: Home, folder: Path) -> None:
 def _without_daemon(home: Home) -> Iterator[None]:
     """It ends, and whatever an agent is just about to send begins no other."""
     lock, is_ours = None, False
+    deadline = time.monotonic() + 5.0
     with contextlib.suppress(StartError, OSError):
-        while not is_ours:
+        # One that is just beginning has the lock, and cannot be told yet to end.
+        while not is_ours and time.monotonic() < deadline:
             starting.stop(home)
             lock = lock or os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 is_ours = True
+            time.sleep(0.01)
     try:
         yield
     finally:
